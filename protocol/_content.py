@@ -3,20 +3,16 @@
 1. ``block.type`` is of a Literal type: comparing it tells type checkers the class.
 2. JSON given to a block is frozen as the block is made, so that a block is a value.
    What is not JSON stays until the block is recorded, where the error names its path.
-3. ``recorded_block`` is the one check of a block: what passes it can be saved.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from ._json import FrozenDict, freeze
+from ._json import EMPTY_DICT, FrozenDict, freeze
 from ._media import AnnotationRef, MediaRef
-
-EMPTY: FrozenDict[str, Any] = FrozenDict()
-"""The one empty frozen dict that fields default to."""
 
 
 class Block(
@@ -112,7 +108,7 @@ class ToolCallBlock(Block, frozen=True, kw_only=True, tag="tool_call"):
     """Names the call; unique in a State once the reply is recorded."""
     name: str
     """The tool."""
-    args: Mapping[str, Any] = EMPTY
+    args: Mapping[str, Any] = EMPTY_DICT
     """Arguments by name: a read-only dict, ``dict(call.args)`` is an editable copy."""
     tool_type: str | None = None
     """A provider's kind of tool, when it has several."""
@@ -132,7 +128,7 @@ class RemoteToolCallBlock(Block, frozen=True, kw_only=True, tag="remote_tool_cal
     """Names the call."""
     name: str
     """The provider's tool."""
-    args: Mapping[str, Any] = EMPTY
+    args: Mapping[str, Any] = EMPTY_DICT
     """Arguments by name, read-only."""
     tool_type: str | None = None
     """The provider's kind of tool."""
@@ -269,94 +265,3 @@ def _settle_output(block: ToolResultBlock) -> None:
         output = frozen_if_json(output)
     force_setattr(block, "output", output)
     force_setattr(block, "has_blocks", has_blocks)
-
-
-BLOCK_CLASSES = frozenset(get_args(ContentBlock))
-
-BlockT = TypeVar("BlockT", bound=Block)
-StructT = TypeVar("StructT", bound=msgspec.Struct)
-
-
-def recorded_block(block: BlockT, path: str = "block") -> BlockT:
-    """Give the block in the form that history keeps.
-
-    The same object comes back when it has that form already, as every block does
-    whose fields have their types; lists in place of tuples make a copy.
-
-    Args:
-        block: The block to record.
-        path: What errors call it, such as ``content[0]``.
-
-    Raises:
-        TypeError: It is of no block class, or a field has the wrong type or is not
-            JSON; the error names the path of the field.
-    """
-    if _is_settled(block):
-        return block
-    if type(block) not in BLOCK_CLASSES:
-        raise TypeError(
-            f"{path} must be a block, got {block!r}: wrap text in TextBlock(text=...)"
-        )
-    if isinstance(block, ToolResultBlock) and block.has_blocks:
-        return _recorded_output(block, path)
-    return checked_struct(block, path)
-
-
-def _is_settled(block: object) -> bool:
-    """Whether this is a common block in its recorded form, seen without a copy."""
-    match block:
-        case TextBlock():
-            return block.annotations == () and is_clean(block.text)
-        case ToolCallBlock():
-            return (
-                is_clean(block.id)
-                and is_clean(block.name)
-                and type(block.args) is FrozenDict
-                and block.tool_type is None
-                and (block.model_id is None or is_clean(block.model_id))
-            )
-        case ToolResultBlock():
-            return (
-                is_clean(block.call_id)
-                and is_clean(block.output)
-                and (block.name is None or is_clean(block.name))
-                and type(block.is_error) is bool
-                and (block.status is None or is_clean(block.status))
-            )
-    return False
-
-
-def is_clean(text: object) -> bool:
-    """Whether this is text that surely has no lone surrogate, found in no time."""
-    return type(text) is str and text.isascii()
-
-
-def _recorded_output(block: ToolResultBlock, path: str) -> ToolResultBlock:
-    items = tuple(
-        recorded_block(item, f"{path}.output[{i}]")
-        for i, item in enumerate(block.output)
-    )
-    rest = checked_struct(msgspec.structs.replace(block, output=""), path)
-    if all(new is old for new, old in zip(items, block.output, strict=True)):
-        return block
-    return msgspec.structs.replace(rest, output=items)
-
-
-def checked_struct(value: StructT, path: str) -> StructT:
-    """Give ``value`` with every field of its declared type, itself where it has them.
-
-    Raises:
-        TypeError: A field is not JSON or not of its type; the error names its path.
-    """
-    kind = type(value)
-    plain: dict[str, Any] = {}
-    for name in kind.__struct_fields__:
-        plain[name] = freeze(getattr(value, name), f"{path}.{name}")
-    config = kind.__struct_config__
-    if config.tag_field is not None:
-        plain[config.tag_field] = config.tag
-    try:
-        checked = msgspec.convert(plain, kind)
-    except msgspec.ValidationError as error:
-        raise TypeError(f"{path} is no valid {kind.__name__}: {error}") from None
-    return value if checked == value else checked

@@ -2,42 +2,35 @@
 
 1. A message is a value: ``==`` compares what it says, not its id or its clock.
 2. ``content`` is a tuple and JSON is frozen from the moment the message is made.
-3. ``recorded`` is the one check of a message: what passes it can be saved.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from ._content import (
-    EMPTY,
     Block,
     ContentBlock,
     ImageBlock,
     TextBlock,
     ToolCallBlock,
     ToolResultBlock,
-    checked_struct,
     frozen_if_json,
-    is_clean,
-    recorded_block,
 )
 from ._files import file_block
 from ._ids import new_message_id
-from ._json import FrozenDict, freeze
+from ._json import EMPTY_DICT
 from ._media import MediaRef
 from ._raw_calls import call_blocks
 from ._usage import TokenUsages
 
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 """Who said it."""
-
-ROLES = frozenset(get_args(Role))
 
 NOTICE_PREFIX = "[notice] "
 """What the text of a notice starts with, for the model to tell it from a person."""
@@ -88,7 +81,7 @@ class Message(
     """What the model thought, as text."""
     timestamp: float | None = None
     """Seconds since 1970 when it was recorded; None until then."""
-    metadata: Mapping[str, Any] = EMPTY
+    metadata: Mapping[str, Any] = EMPTY_DICT
     """Your own values (JSON), which the model never sees; read-only."""
     usages: TokenUsages | None = None
     """Tokens as the provider counted them."""
@@ -124,7 +117,7 @@ class Message(
     def __post_init__(self) -> None:
         if (
             type(self.content) is not tuple
-            or self.metadata is not EMPTY
+            or self.metadata is not EMPTY_DICT
             or self.tools_calls is not None
             or self.raw is not None
             or self.parsed_content is not None
@@ -207,9 +200,7 @@ class Message(
         if image_url is not None:
             media = MediaRef(kind="url", url=image_url, mime_type=mime_type)
         else:
-            media = MediaRef(
-                kind="data", data_base64=image_base64, mime_type=mime_type
-            )
+            media = MediaRef(kind="data", data_base64=image_base64, mime_type=mime_type)
         return _make(role, _with_text(text, ImageBlock(media=media)), message_id)
 
     @classmethod
@@ -305,7 +296,7 @@ def _make(
         role=role,
         content=content,
         message_id=new_message_id() if message_id is None else message_id,
-        metadata=EMPTY if metadata is None else metadata,
+        metadata=EMPTY_DICT if metadata is None else metadata,
     )
 
 
@@ -330,7 +321,7 @@ def _settle(message: Message) -> None:
             blocks += call_blocks(raw_calls)
         force_setattr(message, "tools_calls", frozen_if_json(raw_calls))
     force_setattr(message, "content", blocks)
-    if message.metadata is not EMPTY:
+    if message.metadata is not EMPTY_DICT:
         force_setattr(message, "metadata", frozen_if_json(message.metadata))
     if message.raw is not None:
         force_setattr(message, "raw", frozen_if_json(message.raw))

@@ -22,7 +22,9 @@ def call_blocks(tools_calls: Sequence[Mapping[str, Any]]) -> tuple[ToolCallBlock
     """
     if not isinstance(tools_calls, list | tuple):
         raise TypeError(f"tools_calls must be a list of dicts, got {tools_calls!r}")
-    return tuple(_call_block(raw, f"tools_calls[{i}]") for i, raw in enumerate(tools_calls))
+    return tuple(
+        _call_block(raw, f"tools_calls[{i}]") for i, raw in enumerate(tools_calls)
+    )
 
 
 def _call_block(raw: object, path: str) -> ToolCallBlock:

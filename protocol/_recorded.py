@@ -1,0 +1,256 @@
+"""The one check of what is said, before it is recorded.
+
+1. What passes can be saved, and reads back equal.
+2. What has its recorded form already comes back as the same object, at once.
+3. What cannot be recorded raises with the path of the field, and nothing happened.
+"""
+
+from typing import Any, TypeVar, get_args
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from ._content import (
+    Block,
+    ContentBlock,
+    ImageBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from ._json import EMPTY_DICT, FrozenDict, FrozenList, freeze
+from ._message import Message, Role
+from ._usage import TokenUsages
+
+ROLES = frozenset(get_args(Role))
+BLOCK_CLASSES: frozenset[type[Block]] = frozenset(get_args(ContentBlock))
+
+BlockT = TypeVar("BlockT", bound=Block)
+StructT = TypeVar("StructT", bound=msgspec.Struct)
+
+
+def recorded(message: Message, timestamp: float) -> Message:
+    """Give the message in the form that history keeps.
+
+    Args:
+        message: The message to record.
+        timestamp: Seconds since 1970, for a message that has no time yet.
+
+    Returns:
+        The same object if it has that form and a time already, else a copy.
+
+    Raises:
+        TypeError: It is no message, or a field has the wrong type or is not JSON;
+            the error names the path of the field.
+        ValueError: Its role is none of the four.
+    """
+    if not _is_plain(message):
+        message = _checked(message)
+    if message.timestamp is None:
+        message = message.__copy__()
+        force_setattr(message, "timestamp", timestamp)
+    return message
+
+
+def check_user_message(message: Message) -> None:
+    """Check that this may be added to a conversation from outside.
+
+    Raises:
+        TypeError: It is no message.
+        ValueError: It is not of the role user, has blocks other than text and
+            images, or has neither text nor image.
+    """
+    if type(message) is not Message:
+        raise TypeError(_no_message(message))
+    if message.role != "user":
+        raise ValueError(
+            f"a message of role {message.role!r} cannot be added: write "
+            "Message.user(text) or Message.notice(text)"
+        )
+    empty = True
+    for i, block in enumerate(message.content):
+        if type(block) is TextBlock:
+            empty = empty and not block.text
+        elif type(block) is ImageBlock:
+            empty = False
+        else:
+            raise ValueError(
+                f"a message with {block!r} as content[{i}] cannot be added: "
+                "a user message has text and image blocks only"
+            )
+    if empty:
+        raise ValueError("a message without text and image cannot be added")
+
+
+def _no_message(value: object) -> str:
+    return f"expected a Message, got {value!r}: write Message.user(text)"
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether this is a message of text alone in its recorded form."""
+    if type(message) is not Message or message.role not in ROLES:
+        return False
+    for block in message.content:
+        if type(block) is not TextBlock or block.annotations != ():
+            return False
+        text = block.text
+        if type(text) is not str or not text.isascii():
+            return False
+    return (
+        message.delta is False
+        and message.metadata is EMPTY_DICT
+        and message.tools_calls is None
+        and message.reasoning is None
+        and message.usages is None
+        and message.raw is None
+        and message.parsed_content is None
+        and message.tokens is None
+        and message.stop_reason is None
+        and is_clean(message.message_id)
+        and (message.timestamp is None or type(message.timestamp) is float)
+    )
+
+
+_TYPES: dict[str, frozenset[type]] = {
+    "message_id": frozenset({str, int}),
+    "delta": frozenset({bool}),
+    "tools_calls": frozenset({FrozenList, type(None)}),
+    "reasoning": frozenset({str, type(None)}),
+    "timestamp": frozenset({float, type(None)}),
+    "metadata": frozenset({FrozenDict}),
+    "raw": frozenset({FrozenDict, type(None)}),
+    "tokens": frozenset({int, type(None)}),
+    "stop_reason": frozenset({str, type(None)}),
+}
+"""The types that the other fields may have, once frozen."""
+
+
+def _checked(message: Message) -> Message:
+    """Check every field, and give a copy of the message where one changed."""
+    if type(message) is not Message:
+        raise TypeError(_no_message(message))
+    if type(message.role) is not str or message.role not in ROLES:
+        raise ValueError(
+            f"role must be one of 'user', 'assistant', 'system' and 'tool', "
+            f"got {message.role!r}"
+        )
+    changes: dict[str, Any] = {}
+    content = tuple(
+        recorded_block(block, f"content[{i}]")
+        for i, block in enumerate(message.content)
+    )
+    if any(new is not old for new, old in zip(content, message.content, strict=True)):
+        changes["content"] = content
+    for name, types in _TYPES.items():
+        value = getattr(message, name)
+        frozen = freeze(value, name)
+        if type(frozen) not in types:
+            raise TypeError(f"{name} must be {_told(types)}, got {value!r}")
+        if frozen is not value:
+            changes[name] = frozen
+    changes |= _checked_objects(message)
+    return msgspec.structs.replace(message, **changes) if changes else message
+
+
+def _checked_objects(message: Message) -> dict[str, Any]:
+    """Check the fields that hold objects, and give those that change."""
+    changes: dict[str, Any] = {}
+    usages = message.usages
+    if usages is not None:
+        if type(usages) is not TokenUsages:
+            raise TypeError(f"usages must be TokenUsages or None, got {usages!r}")
+        checked_struct(usages, "usages")
+    parsed = freeze(message.parsed_content, "parsed_content")
+    if parsed is not message.parsed_content:
+        changes["parsed_content"] = parsed
+    return changes
+
+
+def _told(types: frozenset[type]) -> str:
+    names = {FrozenDict: "a dict", FrozenList: "a list", type(None): "None"}
+    return " or ".join(sorted(names.get(t, t.__name__) for t in types))
+
+
+def recorded_block(block: BlockT, path: str = "block") -> BlockT:
+    """Give the block in the form that history keeps.
+
+    The same object comes back when it has that form already, as every block does
+    whose fields have their types; lists in place of tuples make a copy.
+
+    Args:
+        block: The block to record.
+        path: What errors call it, such as ``content[0]``.
+
+    Raises:
+        TypeError: It is of no block class, or a field has the wrong type or is not
+            JSON; the error names the path of the field.
+    """
+    if _is_settled(block):
+        return block
+    if type(block) not in BLOCK_CLASSES:
+        raise TypeError(
+            f"{path} must be a block, got {block!r}: wrap text in TextBlock(text=...)"
+        )
+    if isinstance(block, ToolResultBlock) and block.has_blocks:
+        return _recorded_output(block, path)
+    return checked_struct(block, path)
+
+
+def _is_settled(block: object) -> bool:
+    """Whether this is a common block in its recorded form, seen without a copy."""
+    match block:
+        case TextBlock():
+            return block.annotations == () and is_clean(block.text)
+        case ToolCallBlock():
+            return (
+                is_clean(block.id)
+                and is_clean(block.name)
+                and type(block.args) is FrozenDict
+                and block.tool_type is None
+                and (block.model_id is None or is_clean(block.model_id))
+            )
+        case ToolResultBlock():
+            return (
+                is_clean(block.call_id)
+                and is_clean(block.output)
+                and (block.name is None or is_clean(block.name))
+                and type(block.is_error) is bool
+                and (block.status is None or is_clean(block.status))
+            )
+    return False
+
+
+def is_clean(text: object) -> bool:
+    """Whether this is text that surely has no lone surrogate, found in no time."""
+    return type(text) is str and text.isascii()
+
+
+def _recorded_output(block: ToolResultBlock, path: str) -> ToolResultBlock:
+    items = tuple(
+        recorded_block(item, f"{path}.output[{i}]")
+        for i, item in enumerate(block.output)
+    )
+    rest = checked_struct(msgspec.structs.replace(block, output=""), path)
+    if all(new is old for new, old in zip(items, block.output, strict=True)):
+        return block
+    return msgspec.structs.replace(rest, output=items)
+
+
+def checked_struct(value: StructT, path: str) -> StructT:
+    """Give ``value`` with every field of its declared type, itself where it has them.
+
+    Raises:
+        TypeError: A field is not JSON or not of its type; the error names its path.
+    """
+    kind = type(value)
+    plain: dict[str, Any] = {}
+    for name in kind.__struct_fields__:
+        plain[name] = freeze(getattr(value, name), f"{path}.{name}")
+    config = kind.__struct_config__
+    if config.tag_field is not None:
+        plain[config.tag_field] = config.tag
+    try:
+        checked = msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        raise TypeError(f"{path} is no valid {kind.__name__}: {error}") from None
+    return value if checked == value else checked
