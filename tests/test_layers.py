@@ -23,6 +23,7 @@ PROTOCOL_ORDER = (
 # Each unit of `actors` (a module at the top, or a package) imports only from its own
 # level and from those before it; within a level the modules form no circle.
 ACTORS_LEVELS = (
+    {"_neighbour"},
     {"_mailbox"},
     {"_state"},
     {"_supervisor", "_run", "_limits", "_gate"},
