@@ -1,0 +1,1 @@
+"""Programs that measure the promised figures; run each with `python -m`."""
