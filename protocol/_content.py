@@ -5,14 +5,14 @@
    What is not JSON stays until the block is recorded, where the error names its path.
 """
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from ._json import EMPTY_DICT, FrozenDict, freeze
-from ._media import AnnotationRef, MediaRef
+from ._media import AnnotationRef, MediaRef, shortened
 
 
 class Block(
@@ -98,6 +98,9 @@ class DataBlock(Block, frozen=True, kw_only=True, tag="data"):
     """The bytes in base64, when they are in here."""
     media: MediaRef | None = None
     """Where the bytes are otherwise."""
+
+    def __repr__(self) -> str:
+        return msgspec.Struct.__repr__(shortened(self))
 
 
 class ToolCallBlock(Block, frozen=True, kw_only=True, tag="tool_call"):
@@ -254,14 +257,16 @@ def _settle_output(block: ToolResultBlock) -> None:
     output = block.output
     if isinstance(output, Block):
         output = (output,)
-    items = output if isinstance(output, list | tuple) else ()
+    items: tuple[Any, ...] = ()
+    if isinstance(output, list | tuple):
+        items = tuple(cast("Iterable[Any]", output))
     has_blocks = any(isinstance(item, Block) for item in items)
     if has_blocks:
-        output = tuple(items)
-    elif block.has_blocks and type(output) is list:
-        output = msgspec.convert(output, tuple[ContentBlock, ...])
+        output = items
+    elif block.has_blocks and items:
+        output = msgspec.convert(items, tuple[ContentBlock, ...])
         has_blocks = True
     else:
-        output = frozen_if_json(output)
+        output = frozen_if_json(block.output)
     force_setattr(block, "output", output)
     force_setattr(block, "has_blocks", has_blocks)

@@ -5,6 +5,7 @@ import binascii
 from mimetypes import MimeTypes
 from os import PathLike
 from pathlib import Path
+from typing import cast
 
 from ._content import AudioBlock, ContentBlock, DocumentBlock, ImageBlock, VideoBlock
 from ._media import MediaRef
@@ -95,16 +96,25 @@ def _data_ref(data: bytes, mime_type: str, filename: str | None) -> MediaRef:
 
 def _bytes_of(source: object) -> tuple[bytes, str | None]:
     """Give the bytes and, when they come from a file, its name."""
-    if isinstance(source, bytes | bytearray | memoryview):
+    if isinstance(source, str):
+        return _bytes_of_text(source)
+    if isinstance(source, bytes | bytearray):
         return bytes(source), None
-    if not isinstance(source, str | PathLike):
-        raise TypeError(
-            f"an image is made from bytes, a path or base64 text, got {source!r}"
-        )
-    path = Path(source)
-    decoded = _decoded(source) if isinstance(source, str) else None
+    if isinstance(source, memoryview):
+        return cast("memoryview[int]", source).tobytes(), None
+    if isinstance(source, PathLike):
+        path = Path(cast("PathLike[str]", source))
+        return path.read_bytes(), path.name
+    raise TypeError(
+        f"an image is made from bytes, a path or base64 text, got {source!r}"
+    )
+
+
+def _bytes_of_text(source: str) -> tuple[bytes, str | None]:
+    decoded = _decoded(source)
     if decoded is not None and sniff_image(decoded):
         return decoded, None
+    path = Path(source)
     try:
         return path.read_bytes(), path.name
     except OSError:

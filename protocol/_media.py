@@ -1,8 +1,11 @@
 """Where media and sources are: references that blocks point with."""
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
+
+_SHOWN_CHARACTERS_MAX = 40
+"""Base64 longer than this is no help in a repr; file signatures end before it."""
 
 
 class MediaRef(
@@ -40,6 +43,9 @@ class MediaRef(
     page: int | None = None
     """The page meant, counted from 1."""
 
+    def __repr__(self) -> str:
+        return msgspec.Struct.__repr__(shortened(self))
+
 
 class AnnotationRef(
     msgspec.Struct,
@@ -61,3 +67,15 @@ class AnnotationRef(
     """Number of the source among those given to the model, counted from 0."""
     title: str | None = None
     """Title of the source, for people."""
+
+
+_StructT = TypeVar("_StructT", bound=msgspec.Struct)
+
+
+def shortened(value: _StructT) -> _StructT:
+    """Give a copy with its ``data_base64`` cut, for a repr that people can read."""
+    data = getattr(value, "data_base64", None)
+    if not isinstance(data, str) or len(data) <= _SHOWN_CHARACTERS_MAX:
+        return value
+    shown = f"{data[:_SHOWN_CHARACTERS_MAX]}... {len(data)} characters"
+    return msgspec.structs.replace(value, data_base64=shown)

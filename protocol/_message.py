@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -142,10 +142,11 @@ class Message(
         """Make a user message that tells the model what no person said.
 
         Its text starts with ``[notice] ``, which is put in front unless it is there.
+
+        Raises:
+            TypeError: ``text`` is not a string.
         """
-        if not text.startswith(NOTICE_PREFIX):
-            text = NOTICE_PREFIX + text
-        return cls(role="user", content=(TextBlock(text=text),))
+        return cls.user(_notice_text(text))
 
     @classmethod
     def assistant(cls, text: str) -> "Message":
@@ -253,8 +254,13 @@ class Message(
 
     @property
     def is_notice(self) -> bool:
-        """Whether this is a user message whose text starts with ``[notice] ``."""
-        return self.role == "user" and self.text().startswith(NOTICE_PREFIX)
+        """Whether this is a user message whose first text starts with ``[notice] ``."""
+        if self.role != "user":
+            return False
+        for block in self.content:
+            if type(block) is TextBlock:
+                return block.text.startswith(NOTICE_PREFIX)
+        return False
 
     @property
     def cut_off(self) -> bool:
@@ -286,6 +292,12 @@ def _output_text(block: ToolResultBlock) -> str:
     return json.dumps(block.output, ensure_ascii=False)
 
 
+def _notice_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a notice is made of a text, got {text!r}")
+    return text if text.startswith(NOTICE_PREFIX) else NOTICE_PREFIX + text
+
+
 def _make(
     role: Role,
     content: Iterable[ContentBlock],
@@ -306,15 +318,7 @@ def _with_text(text: str | None, block: ContentBlock) -> tuple[ContentBlock, ...
 
 def _settle(message: Message) -> None:
     """Bring content to a tuple with its call blocks, and JSON to its frozen form."""
-    content: object = message.content
-    if isinstance(content, str | bytes | Block | Mapping) or not isinstance(
-        content, Iterable
-    ):
-        raise TypeError(
-            f"content must be a list of blocks, got {content!r}: write "
-            "Message.text_message(text) or content=[TextBlock(text=text)]"
-        )
-    blocks = tuple(content)
+    blocks = _blocks_of(message.content)
     raw_calls = message.tools_calls
     if raw_calls is not None:
         if not any(type(block) is ToolCallBlock for block in blocks):
@@ -326,6 +330,17 @@ def _settle(message: Message) -> None:
     if message.raw is not None:
         force_setattr(message, "raw", frozen_if_json(message.raw))
     # An object of the user's own class stays itself until the message is recorded.
-    if isinstance(message.parsed_content, dict | list | tuple):
+    if type(message.parsed_content) in {dict, list, tuple}:
         frozen = frozen_if_json(message.parsed_content)
         force_setattr(message, "parsed_content", frozen)
+
+
+def _blocks_of(content: object) -> tuple[ContentBlock, ...]:
+    if isinstance(content, str | bytes | Block | Mapping) or not isinstance(
+        content, Iterable
+    ):
+        raise TypeError(
+            f"content must be a list of blocks, got {content!r}: write "
+            "Message.text_message(text) or content=[TextBlock(text=text)]"
+        )
+    return tuple(cast("Iterable[ContentBlock]", content))

@@ -34,13 +34,12 @@ def _call_block(raw: object, path: str) -> ToolCallBlock:
         name, args = function.get("name"), function.get("arguments")
     else:
         name, args = call.get("name"), call.get("args")
-    if not isinstance(name, str):
-        raise ValueError(
-            f"{path} names no tool: give {{'id', 'name', 'args'}} or "
-            f"{{'id', 'type': 'function', 'function': {{'name', 'arguments'}}}}, "
-            f"got {call!r}"
-        )
-    return ToolCallBlock(id=call.get("id") or "", name=name, args=_args(args, path))
+    if isinstance(name, str):
+        return ToolCallBlock(id=call.get("id") or "", name=name, args=_args(args, path))
+    raise ValueError(
+        f"{path} names no tool: give {{'id', 'name', 'args'}} or {{'id', 'type': "
+        f"'function', 'function': {{'name', 'arguments'}}}}, got {call!r}"
+    )
 
 
 def _args(value: object, path: str) -> Mapping[str, Any]:
@@ -53,9 +52,9 @@ def _args(value: object, path: str) -> Mapping[str, Any]:
             raise ValueError(
                 f"{path} has arguments that are no JSON, {value!r}: {error}"
             ) from None
-    if not isinstance(value, dict):
-        raise ValueError(f"{path} has arguments that are no JSON object, got {value!r}")
-    return cast("dict[str, Any]", value)
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value)
+    raise ValueError(f"{path} has arguments that are no JSON object, got {value!r}")
 
 
 def _as_dict(value: object, path: str) -> dict[str, Any]:
