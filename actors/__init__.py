@@ -1,1 +1,161 @@
-"""The runtime."""
+"""The runtime: conversations as actors, their tools and subagents supervised."""
+
+from protocol import ActorClosed as ActorClosed
+from protocol import AgentInfo as AgentInfo
+from protocol import AnnotationBlock as AnnotationBlock
+from protocol import AnnotationRef as AnnotationRef
+from protocol import AudioBlock as AudioBlock
+from protocol import AuthError as AuthError
+from protocol import BudgetExceeded as BudgetExceeded
+from protocol import ContentBlock as ContentBlock
+from protocol import ContextChange as ContextChange
+from protocol import ContextChangeEntry as ContextChangeEntry
+from protocol import ContextTooLongError as ContextTooLongError
+from protocol import CutOffError as CutOffError
+from protocol import DataBlock as DataBlock
+from protocol import DocumentBlock as DocumentBlock
+from protocol import ErrorBlock as ErrorBlock
+from protocol import ErrorEntry as ErrorEntry
+from protocol import Exchange as Exchange
+from protocol import ExchangeEntry as ExchangeEntry
+from protocol import ExtraDataEntry as ExtraDataEntry
+from protocol import FrozenDict as FrozenDict
+from protocol import FrozenList as FrozenList
+from protocol import GraphError as GraphError
+from protocol import GraphRecursionError as GraphRecursionError
+from protocol import HistoryEntry as HistoryEntry
+from protocol import Image as Image
+from protocol import ImageBlock as ImageBlock
+from protocol import MediaRef as MediaRef
+from protocol import Message as Message
+from protocol import MessageEntry as MessageEntry
+from protocol import ModelEvent as ModelEvent
+from protocol import ModelEventEntry as ModelEventEntry
+from protocol import ModelReplyEntry as ModelReplyEntry
+from protocol import ModelRequestEntry as ModelRequestEntry
+from protocol import NoHumanError as NoHumanError
+from protocol import NodeError as NodeError
+from protocol import OutputError as OutputError
+from protocol import PermissionWarning as PermissionWarning
+from protocol import Price as Price
+from protocol import ProviderError as ProviderError
+from protocol import Question as Question
+from protocol import RateLimitError as RateLimitError
+from protocol import RawBlock as RawBlock
+from protocol import ReasoningBlock as ReasoningBlock
+from protocol import RemoteToolCallBlock as RemoteToolCallBlock
+from protocol import Reply as Reply
+from protocol import ResumeWarning as ResumeWarning
+from protocol import RunCancelled as RunCancelled
+from protocol import RunStartEntry as RunStartEntry
+from protocol import StateSnapshot as StateSnapshot
+from protocol import StopEntry as StopEntry
+from protocol import Stopped as Stopped
+from protocol import StoppedByBudget as StoppedByBudget
+from protocol import StoppedByFinish as StoppedByFinish
+from protocol import StoppedByLimit as StoppedByLimit
+from protocol import StoppedByPermission as StoppedByPermission
+from protocol import StoppedByQuestion as StoppedByQuestion
+from protocol import StoppedByUntil as StoppedByUntil
+from protocol import StoreConflict as StoreConflict
+from protocol import StoreDamaged as StoreDamaged
+from protocol import StoreUnknown as StoreUnknown
+from protocol import TextBlock as TextBlock
+from protocol import TokenUsages as TokenUsages
+from protocol import ToolCall as ToolCall
+from protocol import ToolCallBlock as ToolCallBlock
+from protocol import ToolError as ToolError
+from protocol import ToolInputError as ToolInputError
+from protocol import ToolOutcomeKind as ToolOutcomeKind
+from protocol import ToolResultBlock as ToolResultBlock
+from protocol import ToolResultEntry as ToolResultEntry
+from protocol import UnknownEntry as UnknownEntry
+from protocol import Usage as Usage
+from protocol import VideoBlock as VideoBlock
+from protocol import set_message_ids as set_message_ids
+
+from ._family import Origin as Origin
+from ._state import State as State
+from ._state import StateStatistics as StateStatistics
+
+__all__ = [
+    "ActorClosed",
+    "AgentInfo",
+    "AnnotationBlock",
+    "AnnotationRef",
+    "AudioBlock",
+    "AuthError",
+    "BudgetExceeded",
+    "ContentBlock",
+    "ContextChange",
+    "ContextChangeEntry",
+    "ContextTooLongError",
+    "CutOffError",
+    "DataBlock",
+    "DocumentBlock",
+    "ErrorBlock",
+    "ErrorEntry",
+    "Exchange",
+    "ExchangeEntry",
+    "ExtraDataEntry",
+    "FrozenDict",
+    "FrozenList",
+    "GraphError",
+    "GraphRecursionError",
+    "HistoryEntry",
+    "Image",
+    "ImageBlock",
+    "MediaRef",
+    "Message",
+    "MessageEntry",
+    "ModelEvent",
+    "ModelEventEntry",
+    "ModelReplyEntry",
+    "ModelRequestEntry",
+    "NoHumanError",
+    "NodeError",
+    "Origin",
+    "OutputError",
+    "PermissionWarning",
+    "Price",
+    "ProviderError",
+    "Question",
+    "RateLimitError",
+    "RawBlock",
+    "ReasoningBlock",
+    "RemoteToolCallBlock",
+    "Reply",
+    "ResumeWarning",
+    "RunCancelled",
+    "RunStartEntry",
+    "State",
+    "StateSnapshot",
+    "StateStatistics",
+    "StopEntry",
+    "Stopped",
+    "StoppedByBudget",
+    "StoppedByFinish",
+    "StoppedByLimit",
+    "StoppedByPermission",
+    "StoppedByQuestion",
+    "StoppedByUntil",
+    "StoreConflict",
+    "StoreDamaged",
+    "StoreUnknown",
+    "TextBlock",
+    "TokenUsages",
+    "ToolCall",
+    "ToolCallBlock",
+    "ToolError",
+    "ToolInputError",
+    "ToolOutcomeKind",
+    "ToolResultBlock",
+    "ToolResultEntry",
+    "UnknownEntry",
+    "Usage",
+    "VideoBlock",
+    "set_message_ids",
+]
+
+for _public in (Origin, State, StateStatistics):
+    _public.__module__ = __name__  # pickles and tracebacks name the public path

@@ -1,5 +1,38 @@
 """Values and rules of a conversation, without any input or output."""
 
+from ._content import AnnotationBlock as AnnotationBlock
+from ._content import AudioBlock as AudioBlock
+from ._content import ContentBlock as ContentBlock
+from ._content import DataBlock as DataBlock
+from ._content import DocumentBlock as DocumentBlock
+from ._content import ErrorBlock as ErrorBlock
+from ._content import ImageBlock as ImageBlock
+from ._content import RawBlock as RawBlock
+from ._content import ReasoningBlock as ReasoningBlock
+from ._content import RemoteToolCallBlock as RemoteToolCallBlock
+from ._content import TextBlock as TextBlock
+from ._content import ToolCall as ToolCall
+from ._content import ToolCallBlock as ToolCallBlock
+from ._content import ToolResultBlock as ToolResultBlock
+from ._content import VideoBlock as VideoBlock
+from ._entries import AgentInfo as AgentInfo
+from ._entries import ContextChange as ContextChange
+from ._entries import ContextChangeEntry as ContextChangeEntry
+from ._entries import ErrorEntry as ErrorEntry
+from ._entries import Exchange as Exchange
+from ._entries import ExchangeEntry as ExchangeEntry
+from ._entries import ExtraDataEntry as ExtraDataEntry
+from ._entries import HistoryEntry as HistoryEntry
+from ._entries import MessageEntry as MessageEntry
+from ._entries import ModelEvent as ModelEvent
+from ._entries import ModelEventEntry as ModelEventEntry
+from ._entries import ModelReplyEntry as ModelReplyEntry
+from ._entries import ModelRequestEntry as ModelRequestEntry
+from ._entries import Reply as Reply
+from ._entries import RunStartEntry as RunStartEntry
+from ._entries import StopEntry as StopEntry
+from ._entries import ToolResultEntry as ToolResultEntry
+from ._entries import UnknownEntry as UnknownEntry
 from ._errors import ActorClosed as ActorClosed
 from ._errors import AuthError as AuthError
 from ._errors import BudgetExceeded as BudgetExceeded
@@ -7,8 +40,8 @@ from ._errors import ContextTooLongError as ContextTooLongError
 from ._errors import CutOffError as CutOffError
 from ._errors import GraphError as GraphError
 from ._errors import GraphRecursionError as GraphRecursionError
-from ._errors import NoHumanError as NoHumanError
 from ._errors import NodeError as NodeError
+from ._errors import NoHumanError as NoHumanError
 from ._errors import OutputError as OutputError
 from ._errors import PermissionWarning as PermissionWarning
 from ._errors import ProviderError as ProviderError
@@ -20,43 +53,102 @@ from ._errors import StoreDamaged as StoreDamaged
 from ._errors import StoreUnknown as StoreUnknown
 from ._errors import ToolError as ToolError
 from ._errors import ToolInputError as ToolInputError
+from ._files import Image as Image
 from ._ids import set_message_ids as set_message_ids
 from ._json import FrozenDict as FrozenDict
 from ._json import FrozenList as FrozenList
+from ._media import AnnotationRef as AnnotationRef
+from ._media import MediaRef as MediaRef
+from ._message import Message as Message
+from ._publish import publish as _publish
+from ._snapshot import StateSnapshot as StateSnapshot
+from ._stops import Question as Question
+from ._stops import Stopped as Stopped
+from ._stops import StoppedByBudget as StoppedByBudget
+from ._stops import StoppedByFinish as StoppedByFinish
+from ._stops import StoppedByLimit as StoppedByLimit
+from ._stops import StoppedByPermission as StoppedByPermission
+from ._stops import StoppedByQuestion as StoppedByQuestion
+from ._stops import StoppedByUntil as StoppedByUntil
+from ._stops import ToolOutcomeKind as ToolOutcomeKind
 from ._usage import Price as Price
 from ._usage import TokenUsages as TokenUsages
 from ._usage import Usage as Usage
 
 __all__ = [
     "ActorClosed",
+    "AgentInfo",
+    "AnnotationBlock",
+    "AnnotationRef",
+    "AudioBlock",
     "AuthError",
     "BudgetExceeded",
+    "ContentBlock",
+    "ContextChange",
+    "ContextChangeEntry",
     "ContextTooLongError",
     "CutOffError",
+    "DataBlock",
+    "DocumentBlock",
+    "ErrorBlock",
+    "ErrorEntry",
+    "Exchange",
+    "ExchangeEntry",
+    "ExtraDataEntry",
     "FrozenDict",
     "FrozenList",
     "GraphError",
     "GraphRecursionError",
+    "HistoryEntry",
+    "Image",
+    "ImageBlock",
+    "MediaRef",
+    "Message",
+    "MessageEntry",
+    "ModelEvent",
+    "ModelEventEntry",
+    "ModelReplyEntry",
+    "ModelRequestEntry",
     "NoHumanError",
     "NodeError",
     "OutputError",
     "PermissionWarning",
     "Price",
     "ProviderError",
+    "Question",
     "RateLimitError",
+    "RawBlock",
+    "ReasoningBlock",
+    "RemoteToolCallBlock",
+    "Reply",
     "ResumeWarning",
     "RunCancelled",
+    "RunStartEntry",
+    "StateSnapshot",
+    "StopEntry",
+    "Stopped",
+    "StoppedByBudget",
+    "StoppedByFinish",
+    "StoppedByLimit",
+    "StoppedByPermission",
+    "StoppedByQuestion",
+    "StoppedByUntil",
     "StoreConflict",
     "StoreDamaged",
     "StoreUnknown",
+    "TextBlock",
     "TokenUsages",
+    "ToolCall",
+    "ToolCallBlock",
     "ToolError",
     "ToolInputError",
+    "ToolOutcomeKind",
+    "ToolResultBlock",
+    "ToolResultEntry",
+    "UnknownEntry",
     "Usage",
+    "VideoBlock",
     "set_message_ids",
 ]
 
-for _name in __all__:
-    _public = globals()[_name]
-    if isinstance(_public, type) or hasattr(_public, "__code__"):
-        _public.__module__ = __name__  # pickles and tracebacks name the public path
+_publish(globals())

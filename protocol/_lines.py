@@ -1,0 +1,66 @@
+"""A history as a person reads it: one line for each entry."""
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from ._entries import Content, ContextChange, HistoryEntry
+
+WIDTH = 100
+"""Characters of text shown of one entry: more would wrap on a usual terminal."""
+
+
+def lines(entries: Iterable[HistoryEntry]) -> Iterator[str]:
+    """A line for each entry: turn, kind, and the beginning of what it says."""
+    for entry in entries:
+        said = " ".join(_said(entry).split())
+        if len(said) > WIDTH:
+            said = said[: WIDTH - 1] + "…"
+        yield f"{entry.turn:>4}  {entry.kind:<14}  {said}"
+
+
+def _said(entry: HistoryEntry) -> str:
+    match entry.kind:
+        case "user" | "notice" | "model_request" | "error":
+            return _text(entry.content)
+        case "model_reply":
+            calls = [f"{call.name}({call.id})" for call in entry.content.tool_calls]
+            return " ".join([entry.content.text, *calls])
+        case "model_event":
+            return f"{entry.content.kind}: {entry.content.message}"
+        case "tool_result":
+            late = " late" if entry.late else ""
+            name = f"{entry.call.name}({entry.call.id})"
+            return f"{name} {entry.outcome}{late}: {_text(entry.content)}"
+        case "ask" | "human":
+            return f"{entry.content.question} -> {entry.content.answer!r}"
+        case "context_change":
+            return _changed(entry.content)
+        case "run_start":
+            return f"{entry.content.name or '-'} on {entry.content.model or '-'}"
+        case "stop":
+            return "cleared" if entry.content is None else repr(entry.content)
+        case "extra_data":
+            removed = "".join(f" -{key}" for key in entry.removed)
+            return f"{dict(entry.content)!r}{removed}"
+        case _ as never:
+            assert_never(never)
+
+
+def _text(content: Content) -> str:
+    if isinstance(content, str):
+        return content
+    return " ".join(b.text if b.type == "text" else f"[{b.type}]" for b in content)
+
+
+def _changed(change: ContextChange) -> str:
+    match change.kind:
+        case "import":
+            return f"import of {len(change.messages)} messages"
+        case "compact":
+            return f"compact, {change.kept} kept: {change.summary}"
+        case "clear_tool_results":
+            return f"cleared {len(change.cleared)} results"
+        case "restore":
+            return f"restored to {change.restored_to} entries"
+        case _ as never:
+            assert_never(never)

@@ -1,0 +1,130 @@
+"""Append-only logs that many views share.
+
+1. A view is (log, size): the first ``size`` items. Items below a view's size never
+   change, so a view is a value, and taking one costs nothing.
+2. A log has one writer. Whoever takes over somebody else's view starts a segment of
+   its own on top of it (`Log.branch`) and writes there.
+3. Items behind a view's size are left over from something that was taken back; an
+   append to such a view starts a segment too.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+Item = TypeVar("Item")
+
+
+class Log(Generic[Item]):
+    """A list that is only appended to, on top of a part of an earlier log."""
+
+    __slots__ = ("base", "items", "parent")
+
+    SEALED: ClassVar[int] = -1
+    """The base of a log that nobody may write: no size ever matches its end."""
+
+    def __init__(self, parent: Self | None = None, base: int = 0) -> None:
+        self.items: list[Item] = []
+        self.parent: Self | None = parent
+        self.base = base
+
+    def append(self, size: int, item: Item) -> Self:
+        """Put ``item`` behind the first ``size`` items; return the log that has it.
+
+        The view (returned log, ``size + 1``) is the new one. Constant time.
+        """
+        items = self.items
+        if self.base + len(items) != size:
+            return self.branch(size).append(size, item)
+        items.append(item)
+        return self
+
+    def branch(self, size: int) -> Self:
+        """A new segment on top of the first ``size`` items, with a writer of its own."""
+        log = self
+        while log.parent is not None and size <= log.base:
+            log = log.parent
+        return type(self)(log, size) if size else type(self)()
+
+    def at(self, index: int) -> Item:
+        """The item at ``index``, counted from the very first."""
+        log = self
+        while index < log.base:
+            assert log.parent is not None, "only the first segment starts at 0"
+            log = log.parent
+        return log.items[index - log.base]
+
+    def parts(self, size: int, start: int = 0) -> list[list[Item]]:
+        """The items from ``start`` up to ``size``, as slices in order."""
+        parts: list[list[Item]] = []
+        log: Log[Item] | None = self
+        while log is not None and size > start:
+            base = log.base
+            if base < size:
+                parts.append(log.items[max(start - base, 0) : size - base])
+                size = base
+            log = log.parent
+        parts.reverse()
+        return parts
+
+    def read(self, size: int, start: int = 0) -> tuple[Item, ...]:
+        """The items from ``start`` up to ``size``, as a tuple of their own."""
+        if start >= self.base:
+            return tuple(self.items[start - self.base : size - self.base])
+        return tuple(self.iterate(size, start))
+
+    def iterate(self, size: int, start: int = 0) -> Iterator[Item]:
+        """The items from ``start`` up to ``size``, one by one."""
+        for part in self.parts(size, start):
+            yield from part
+
+    def begins_with(self, size: int, other: "Log[Item]", start: int) -> bool:
+        """Whether the view (other, start) is known to be the beginning of (self, size).
+
+        True only where they share segments; compares no item.
+        """
+        wanted = other.home(start)
+        log: Log[Item] | None = self
+        while log is not None:
+            if log is wanted:
+                return start <= size
+            size = min(size, log.base)
+            log = log.parent
+        return start == 0
+
+    def home(self, size: int) -> Self:
+        """The segment that holds item ``size - 1``."""
+        log = self
+        while log.parent is not None and size <= log.base:
+            log = log.parent
+        return log
+
+
+class View(Generic[Item]):
+    """The first ``size`` items of a log, as one value."""
+
+    __slots__ = ("log", "size")
+
+    def __init__(self, log: Log[Item], size: int) -> None:
+        self.log = log
+        self.size = size
+
+    def append(self, item: Item) -> "View[Item]":
+        """The view with one item more. Constant time."""
+        return View(self.log.append(self.size, item), self.size + 1)
+
+    def branch(self) -> "View[Item]":
+        """The same items with a writer of their own."""
+        if not self.size:
+            return NOTHING
+        return View(self.log.branch(self.size), self.size)
+
+    def read(self) -> tuple[Item, ...]:
+        """The items as a tuple."""
+        return self.log.read(self.size)
+
+
+EMPTY: Log[Any] = Log(base=Log.SEALED)
+"""What is still empty shares this one log; the first append makes a log of its own."""
+
+NOTHING: View[Any] = View(EMPTY, 0)
+"""The view of what is still empty."""

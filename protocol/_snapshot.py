@@ -1,0 +1,198 @@
+"""`StateSnapshot`: the frozen value of a State at one moment."""
+
+from datetime import datetime
+from typing import Any, Never
+
+from ._content import ToolCallBlock
+from ._context import Messages, read_messages
+from ._entries import HistoryEntry
+from ._json import FrozenDict
+from ._message import Message
+from ._stops import Stopped
+from ._usage import Usage
+from ._value import NOTHING_RECORDED, PhaseName, Value
+
+
+class StateSnapshot:
+    """The value of a State at one moment: what ``state.snapshot()`` returns.
+
+    Every field is a pure function of ``history``, so equal histories give equal
+    snapshots. Two snapshots are equal when their public fields are, times left out.
+    It never changes while you hold it; ``state.restore(snapshot)`` goes back to it.
+    It lives in memory: to keep one across processes keep its history.
+
+    ``history``, ``messages`` and ``pending_calls`` are tuples that are built at the
+    first read (about 8 ns an entry) and kept with the snapshot.
+    """
+
+    __slots__ = ("_history", "_messages", "_value")
+
+    _value: Value
+    _history: tuple[HistoryEntry, ...] | None
+    _messages: tuple[Message, ...] | None
+
+    def __init__(self) -> None:
+        _fill(self, NOTHING_RECORDED)
+
+    @property
+    def history(self) -> tuple[HistoryEntry, ...]:
+        """Everything that happened, oldest first."""
+        history = self._history
+        if history is None:
+            history = self._value.history.read(self._value.size)
+            _set(self, "_history", history)
+        return history
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model will see at the next think."""
+        messages = self._messages
+        if messages is None:
+            messages = read_messages(self._value)
+            _set(self, "_messages", messages)
+        return messages
+
+    @property
+    def pending_calls(self) -> tuple[ToolCallBlock, ...]:
+        """The calls of the open turn without a result, in request order."""
+        return self._value.pending
+
+    @property
+    def held_messages(self) -> tuple[Message, ...]:
+        """Messages that go into ``messages`` when the phase ends, in order."""
+        return self._value.held.read()
+
+    @property
+    def phase(self) -> PhaseName:
+        """``idle``, ``thinking`` or ``calling``."""
+        return self._value.phase
+
+    @property
+    def turn(self) -> int:
+        """Completed replies, plus one while a request waits on the model."""
+        return self._value.turn
+
+    @property
+    def usage(self) -> Usage:
+        """What everything so far cost; never goes down."""
+        return self._value.usage
+
+    @property
+    def extra_data(self) -> FrozenDict[str, Any]:
+        """Your own values, read-only; the model never sees them."""
+        return self._value.facts.extra_data
+
+    @property
+    def finished(self) -> bool:
+        """Whether ``finish`` was called, and not taken back by a restore."""
+        return self._value.facts.finished
+
+    @property
+    def answer(self) -> Any:
+        """The last finish answer, else the last reply's text, else None."""
+        return self._value.answer
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """Why the current or last run is set to stop, or None."""
+        return self._value.facts.stopped
+
+    @property
+    def parent_id(self) -> str | None:
+        """The State whose call started this one, or None."""
+        parent = self._value.facts.parent
+        return None if parent is None else parent[0]
+
+    @property
+    def parent_call_id(self) -> str | None:
+        """That call's id, or None."""
+        parent = self._value.facts.parent
+        return None if parent is None else parent[1]
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When the first entry was recorded, in UTC; not compared."""
+        value = self._value
+        return value.history.at(0).at if value.size else None
+
+    @property
+    def updated_at(self) -> datetime | None:
+        """When the latest entry was recorded, in UTC; not compared."""
+        value = self._value
+        return value.history.at(value.size - 1).at if value.size else None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StateSnapshot):
+            return NotImplemented
+        mine, theirs = self._value, other._value
+        if mine.size != theirs.size:
+            return False
+        if mine.history.begins_with(mine.size, theirs.history, theirs.size):
+            return True
+        return self.history == other.history and _fields(self) == _fields(other)
+
+    def __hash__(self) -> int:
+        return hash((self._value.size, self._value.turn))
+
+    def __setattr__(self, name: str, value: object) -> Never:
+        raise AttributeError(
+            f"a snapshot never changes: cannot set {name!r}; change the State and "
+            f"take a new one"
+        )
+
+    def __delattr__(self, name: str) -> Never:
+        raise AttributeError(f"a snapshot never changes: cannot delete {name!r}")
+
+    def __repr__(self) -> str:
+        value = self._value
+        return (
+            f"StateSnapshot({value.size} entries, {value.count} messages, "
+            f"turn {value.turn}, {value.phase})"
+        )
+
+
+_set = object.__setattr__
+
+
+def _fields(snapshot: StateSnapshot) -> tuple[object, ...]:
+    return (
+        snapshot.messages,
+        snapshot.pending_calls,
+        snapshot.turn,
+        snapshot.usage,
+        snapshot.extra_data,
+        snapshot.finished,
+        snapshot.answer,
+        snapshot.stopped,
+    )
+
+
+def _fill(snapshot: StateSnapshot, value: Value) -> None:
+    _set(snapshot, "_value", value)
+    _set(snapshot, "_history", None)
+    _set(snapshot, "_messages", None)
+
+
+def snapshot_of(value: Value) -> StateSnapshot:
+    """A published value as users see it."""
+    snapshot = StateSnapshot.__new__(StateSnapshot)
+    _fill(snapshot, value)
+    return snapshot
+
+
+def value_of(snapshot: StateSnapshot) -> Value:
+    """The published value behind a snapshot."""
+    return snapshot._value
+
+
+def messages_view(value: Value) -> Messages:
+    """What the model sees, without building a tuple."""
+    return Messages(value)
+
+
+def waits_for_user(value: Value) -> bool:
+    """Whether no call is pending and the last message is a reply without calls."""
+    if value.open is not None or not value.count:
+        return False
+    last = value.messages.at(value.count - 1)
+    return last.role == "assistant" and not last.tool_calls

@@ -1,0 +1,229 @@
+"""The value of a State: what the fold makes of its history.
+
+1. A value is a candidate while one fold builds it; once published nobody changes it.
+2. It shares its long parts (history, messages) with every other value of the State
+   as views of append-only logs, so that keeping one costs a few hundred bytes.
+3. What seldom changes stands in parts of its own, shared from value to value.
+"""
+
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import msgspec
+
+from ._content import ToolCallBlock
+from ._entries import NO_USAGE, HistoryEntry, ToolResultEntry
+from ._json import FrozenDict
+from ._log import EMPTY, NOTHING, Log, View
+from ._message import Message
+from ._stops import Stopped
+from ._usage import Usage
+
+PhaseName: TypeAlias = Literal["idle", "thinking", "calling"]
+
+
+class History(Log[HistoryEntry]):
+    """The log of entries, with the ids that were used in it."""
+
+    __slots__ = ("calls", "children")
+
+    def __init__(self, parent: Self | None = None, base: int = 0) -> None:
+        super().__init__(parent, base)
+        self.calls: dict[str, int] = {}
+        self.children: dict[str, int] = {}
+
+    def note_calls(self, index: int, calls: tuple[ToolCallBlock, ...]) -> None:
+        """Remember that the entry at ``index`` brought these calls."""
+        for call in calls:
+            if self.calls.get(call.id, index) >= index:
+                self.calls[call.id] = index
+
+    def note_children(self, index: int, child_ids: tuple[str, ...]) -> None:
+        """Remember that the entry at ``index`` named these children."""
+        for child_id in child_ids:
+            if self.children.get(child_id, index) >= index:
+                self.children[child_id] = index
+
+    def has_call(self, size: int, call_id: str) -> bool:
+        """Whether one of the first ``size`` entries brought a call of this id."""
+        return self._knows("calls", size, call_id)
+
+    def has_child(self, size: int, child_id: str) -> bool:
+        """Whether one of the first ``size`` entries named this child."""
+        return self._knows("children", size, child_id)
+
+    def _knows(self, index: str, size: int, name: str) -> bool:
+        log: Self | None = self
+        while log is not None:
+            if getattr(log, index).get(name, size) < size:
+                return True
+            size = min(size, log.base)
+            log = log.parent
+        return False
+
+
+class OpenCalls:
+    """The calls of one reply and the results they got so far; shared by views.
+
+    A view is (calls, answered): a call is open in it unless it is among the first
+    ``answered`` results. Like a log it has one writer; see `copy`.
+    """
+
+    __slots__ = ("answers", "calls", "order", "ranks", "reply_id")
+
+    def __init__(self, reply_id: str | int, calls: tuple[ToolCallBlock, ...]) -> None:
+        self.reply_id = reply_id
+        self.calls = calls
+        self.order = {call.id: index for index, call in enumerate(calls)}
+        self.answers: list[ToolResultEntry] = []
+        self.ranks: dict[str, int] = {}
+
+    def is_open(self, answered: int, call_id: str) -> bool:
+        """Whether this call has no result among the first ``answered``."""
+        return call_id in self.order and self.ranks.get(call_id, answered) >= answered
+
+    def pending(self, answered: int) -> tuple[ToolCallBlock, ...]:
+        """The calls without a result, in request order."""
+        ranks = self.ranks
+        return tuple(c for c in self.calls if ranks.get(c.id, answered) >= answered)
+
+    def answer(self, answered: int, entry: ToolResultEntry) -> "OpenCalls":
+        """Add a result behind the first ``answered``; return the calls that have it."""
+        calls = self if len(self.answers) == answered else self.copy(answered)
+        calls.ranks[entry.call.id] = answered
+        calls.answers.append(entry)
+        return calls
+
+    def in_order(self, answered: int) -> list[ToolResultEntry]:
+        """The first ``answered`` results, in request order."""
+        order = self.order
+        return sorted(self.answers[:answered], key=lambda entry: order[entry.call.id])
+
+    def copy(self, answered: int) -> "OpenCalls":
+        """The same calls and results with a writer of their own."""
+        calls = OpenCalls(self.reply_id, self.calls)
+        calls.answers = self.answers[:answered]
+        calls.ranks = {entry.call.id: rank for rank, entry in enumerate(calls.answers)}
+        return calls
+
+
+class Thinking(msgspec.Struct, frozen=True):
+    """A request waits on the model."""
+
+    phase: ClassVar[PhaseName] = "thinking"
+    notices: View[Message]
+    """The late notices that went in with the request, to wait again if it fails."""
+    start: int | None
+    """Where they stand in the messages, or None once a compaction moved them."""
+    request: int
+    """The index of the request's entry."""
+
+
+class Calling(msgspec.Struct, frozen=True):
+    """Calls of the last reply have no result yet."""
+
+    phase: ClassVar[PhaseName] = "calling"
+    calls: OpenCalls
+    answered: int
+
+
+class Results(msgspec.Struct, frozen=True):
+    """Where tool results stand in the messages, and which were blanked."""
+
+    places: View[tuple[int, int]] = NOTHING
+    """For each result the index of its message and of its block, in order."""
+    cleared: int = 0
+    """How many of the first results are blanked."""
+    more: frozenset[int] = frozenset()
+    """Further blanked results, by their number; only hand-made histories have any."""
+    changed: View[tuple[int, Message]] = NOTHING
+    """Messages that read differently now, by index; a later one replaces an earlier."""
+    anchors: int = 0
+    """Messages before this index have lost their token counts."""
+    counted: int = 0
+    """Token counts of messages before this index count what a compaction took out."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What changes a few times in a conversation."""
+
+    extra_data: FrozenDict[str, Any] = FrozenDict()
+    first_user: Message | None = None
+    """Stays in front of every compaction."""
+    finished: bool = False
+    finish_answer: Any = None
+    """The last answer given to finish that was not None."""
+    stopped: Stopped | None = None
+    parent: tuple[str, str | None] | None = None
+    """The first link: the parent's id, and its call's."""
+
+
+NO_RESULTS = Results()
+NO_FACTS = Facts()
+
+
+class Value(msgspec.Struct):
+    """Everything a history means. Read `protocol._fold` for how each part changes."""
+
+    history: History
+    size: int = 0
+    """How many entries of ``history`` are this value's."""
+    messages: Log[Message] = EMPTY
+    count: int = 0
+    """How many messages of ``messages`` are this value's."""
+    results: Results = NO_RESULTS
+    open: Thinking | Calling | None = None
+    held: View[Message] = NOTHING
+    """Messages that go in when the phase ends."""
+    late: View[Message] = NOTHING
+    """Notices of late results, waiting for the next request."""
+    turn: int = 0
+    usage: Usage = NO_USAGE
+    reply_answer: str | None = None
+    """The text of the last reply without calls."""
+    facts: Facts = NO_FACTS
+
+    @property
+    def phase(self) -> PhaseName:
+        """idle, thinking or calling."""
+        return "idle" if self.open is None else self.open.phase
+
+    @property
+    def answer(self) -> Any:
+        """The last finish answer, else the last reply's text, else None."""
+        given = self.facts.finish_answer
+        return self.reply_answer if given is None else given
+
+    @property
+    def pending(self) -> tuple[ToolCallBlock, ...]:
+        """The open calls, in request order."""
+        now = self.open
+        return now.calls.pending(now.answered) if type(now) is Calling else ()
+
+    def branch(self) -> "Value":
+        """The same value for another State, which becomes the writer of its copy."""
+        new = self.__copy__()
+        new.history = self.history.branch(self.size)
+        branch_messages(new)
+        if type(self.open) is Calling:
+            calls, answered = self.open.calls, self.open.answered
+            new.open = Calling(calls.copy(answered), answered)
+        return new
+
+
+NOTHING_RECORDED = Value(History(base=Log.SEALED))
+"""The value of a State with no history."""
+
+
+def branch_messages(value: Value) -> None:
+    """Give a candidate segments of its own for everything that messages stand in."""
+    if value.count:
+        value.messages = value.messages.branch(value.count)
+    else:
+        value.messages = EMPTY
+    if value.results is not NO_RESULTS:
+        results = value.results
+        value.results = msgspec.structs.replace(
+            results, places=results.places.branch(), changed=results.changed.branch()
+        )
+    value.held = value.held.branch()
+    value.late = value.late.branch()
