@@ -1,6 +1,7 @@
-"""What can go wrong, by name. Misuse is a plain TypeError, ValueError, KeyError
-or LookupError; the classes here tell the rest apart by whose fault it is and by
-whether trying again is safe.
+"""What can go wrong, by name.
+
+Misuse is a plain TypeError, ValueError, KeyError or LookupError. The classes here
+tell the rest apart by whose fault it is and by whether trying again is safe.
 
 1. An exception keeps its constructor's values as `args`, so that it survives
    pickling and copying; attributes are the same values by name.

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ def set_message_ids(generator: Callable[[], str | int] | None) -> None:
 
 def _checked(generator: Callable[[], str | int]) -> Callable[[], str | int]:
     def generate() -> str | int:
-        made: object = generator()
+        made: Any = generator()
         if isinstance(made, bool) or not isinstance(made, str | int):
             raise TypeError(
                 f"the message id generator {generator!r} returned {made!r};"

@@ -20,22 +20,20 @@ import msgspec
 from ._not_json import DEPTH_MAX, NotJSON, not_json, too_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_new_dict = dict.__new__
-_update = dict.update
-_set_key = dict.__setitem__
-_new_list = list.__new__
-_extend = list.extend
-_set_index = list.__setitem__
+# The builtins as Any: what they hold here has no type that checkers could know.
+_dict: Any = dict
+_list: Any = list
+_type: Any = type
 
 
-def _refuse_change(self: object, *_args: object, **_kwargs: object) -> NoReturn:
-    kind = "dict" if isinstance(self, dict) else "list"
+def _refuse_change(self: Any, *_args: object, **_kwargs: object) -> NoReturn:
+    kind = "list" if isinstance(self, list) else "dict"
     raise TypeError(
         f"cannot change a {type(self).__name__}, it is read-only; change a copy of"
         f" it, {kind}(value), and record that"
@@ -154,27 +152,25 @@ def freeze(value: object, path: str = "value") -> JSON:
     raise TypeError(problem)
 
 
-def _freeze_dict(
-    value: Mapping[Any, Any], level: int, owner: object = None
-) -> FrozenDict[str, Any]:
+def _freeze_dict(value: Mapping[Any, Any], level: int, owner: object = None) -> JSON:
     if not value:
         return EMPTY_DICT
     if level > DEPTH_MAX:
         raise too_deep()
-    made: Any = _new_dict(FrozenDict)
-    _update(made, value)  # first: another thread may change `value`, not `made`
+    made = _dict.__new__(FrozenDict)
+    _dict.update(made, value)  # first: another thread may change `value`, not `made`
     height = 0
     key: Any = None
     try:
         for key, item in made.items():
             if type(key) is not str or not key.isascii():
                 _check_key(key)
-            kind = type(item)
+            kind = _type(item)
             if kind in _PLAIN or (kind is str and item.isascii()):
                 continue
             frozen = _FREEZERS.get(kind, _freeze_other)(item, level + 1)
             if frozen is not item:
-                _set_key(made, key, frozen)
+                _dict.__setitem__(made, key, frozen)
             if type(frozen) in _CONTAINERS and frozen._height > height:
                 height = frozen._height
     except NotJSON as fault:
@@ -184,22 +180,22 @@ def _freeze_dict(
     return made
 
 
-def _freeze_list(value: list[Any] | tuple[Any, ...], level: int) -> FrozenList[Any]:
+def _freeze_list(value: Sequence[Any], level: int) -> JSON:
     if not value:
         return EMPTY_LIST
     if level > DEPTH_MAX:
         raise too_deep()
-    made: Any = _new_list(FrozenList)
-    _extend(made, value)
+    made = _list.__new__(FrozenList)
+    _list.extend(made, value)
     height = index = 0
     try:
         for index, item in enumerate(made):
-            kind = type(item)
+            kind = _type(item)
             if kind in _PLAIN or (kind is str and item.isascii()):
                 continue
             frozen = _FREEZERS.get(kind, _freeze_other)(item, level + 1)
             if frozen is not item:
-                _set_index(made, index, frozen)
+                _list.__setitem__(made, index, frozen)
             if type(frozen) in _CONTAINERS and frozen._height > height:
                 height = frozen._height
     except NotJSON as fault:
@@ -247,45 +243,49 @@ def _freeze_frozen(value: Any, level: int) -> Any:
     return value
 
 
-def _freeze_other(value: object, level: int) -> JSON:
+def _freeze_other(value: Any, level: int) -> JSON:
     """Freeze what is not exactly one of JSON's own types, or raise `NotJSON`."""
-    if isinstance(value, dict | MappingProxyType):
+    kind = _type(value)
+    if issubclass(kind, dict | MappingProxyType):
         return _freeze_dict(value, level)
-    if isinstance(value, list):
+    if issubclass(kind, list):
         return _freeze_list(value, level)
     fields = _fields(value)
-    if fields is None:
-        raise not_json(value)
-    if type(fields) is dict:
+    kind = type(fields)
+    if kind is dict:
         return _freeze_dict(fields, level, value)
-    return _FREEZERS.get(type(fields), _freeze_other)(fields, level)
+    return _FREEZERS.get(kind, _freeze_other)(fields, level)
 
 
-def _fields(value: object) -> Any:
-    """Return the fields of `value` as a dict, or None if it has no known ones."""
-    kind = type(value)
-    if isinstance(value, msgspec.Struct):
+def _fields(value: Any) -> Any:
+    """Return the fields of `value` as a dict, or raise `NotJSON`."""
+    kind = _type(value)
+    if hasattr(kind, "__struct_fields__"):
         names = kind.__struct_fields__
-    elif dataclasses.is_dataclass(kind):
-        names = tuple(field.name for field in dataclasses.fields(kind))
+    elif hasattr(kind, "__dataclass_fields__"):
+        names = [field.name for field in dataclasses.fields(kind)]
     elif hasattr(kind, "__attrs_attrs__"):
-        names = tuple(field.name for field in kind.__attrs_attrs__)
+        names = [field.name for field in kind.__attrs_attrs__]
     elif hasattr(kind, "model_dump"):  # pydantic, which is not imported for this
         return value.model_dump()
     else:
-        return None
-    try:
-        return {name: getattr(value, name) for name in names}
-    except AttributeError as error:
-        raise NotJSON(
-            f"is a {kind.__name__} whose field {error.name!r} was never set; give it"
-            " a default"
-        ) from None
+        raise not_json(value)
+    fields: dict[str, Any] = {}
+    for name in names:
+        if not hasattr(value, name):
+            raise NotJSON(
+                f"is a {kind.__name__} whose field {name!r} was never set; give it"
+                " a default"
+            )
+        fields[name] = getattr(value, name)
+    return fields
 
 
 _CONTAINERS = frozenset({FrozenDict, FrozenList})
 _PLAIN = frozenset({bool, int, type(None)})
 _FROZEN = _CONTAINERS | _PLAIN | {str, float}
+_DICTS = frozenset({dict, FrozenDict})
+_LISTS = frozenset({list, FrozenList, tuple})
 _FREEZERS: dict[type, Callable[[Any, int], Any]] = {
     FrozenDict: _freeze_frozen,
     FrozenList: _freeze_frozen,
@@ -299,17 +299,22 @@ _FREEZERS: dict[type, Callable[[Any, int], Any]] = {
     tuple: _freeze_list,
 }
 
-EMPTY_DICT: FrozenDict[str, Any] = _new_dict(FrozenDict)
-EMPTY_DICT._height = 1
-EMPTY_LIST: FrozenList[Any] = _new_list(FrozenList)
-EMPTY_LIST._height = 1
+
+def _empty(made: Any) -> Any:
+    made._height = 1
+    return made
+
+
+EMPTY_DICT: FrozenDict[str, Any] = _empty(_dict.__new__(FrozenDict))
+EMPTY_LIST: FrozenList[Any] = _empty(_list.__new__(FrozenList))
 
 
 def thaw(value: JSON) -> Any:
     """Return an editable copy of `value`, plain dicts and lists all the way down."""
-    if isinstance(value, dict):
+    kind = _type(value)
+    if kind in _DICTS:
         return {key: thaw(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if kind in _LISTS:
         return [thaw(item) for item in value]
     return value
 
@@ -321,15 +326,16 @@ def same(a: JSON, b: JSON) -> bool:
     """
     if a is b:
         return True
-    if isinstance(a, dict):
-        return (
-            isinstance(b, dict)
-            and len(a) == len(b)
-            and all(key in b and same(item, b[key]) for key, item in a.items())
-        )
-    if isinstance(a, list):
-        return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
-    return type(a) is type(b) and bool(a == b)
+    kind = _type(a)
+    if kind in _DICTS:
+        if type(b) not in _DICTS or a.keys() != b.keys():
+            return False
+        return all(same(item, b[key]) for key, item in a.items())
+    if kind in _LISTS:
+        if type(b) not in _LISTS or len(a) != len(b):
+            return False
+        return all(map(same, a, b))
+    return kind is type(b) and bool(a == b)
 
 
 def decode_hook(kind: Any, decoded: Any) -> JSON:
@@ -352,16 +358,17 @@ BIG_INT = 1
 
 
 def pack_big_ints(tree: Any) -> Any:
-    """Return a copy of plain data whose ints beyond 64 bits MessagePack can hold.
+    """Return plain data with its ints beyond 64 bits as a MessagePack extension.
 
     For the rare value that made the encoder raise OverflowError.
     """
-    if isinstance(tree, dict):
+    kind = _type(tree)
+    if kind in _DICTS:
         return {key: pack_big_ints(item) for key, item in tree.items()}
-    if isinstance(tree, list | tuple):
+    if kind in _LISTS:
         return [pack_big_ints(item) for item in tree]
-    if type(tree) is int and not -(2**63) <= tree < 2**64:
-        size = tree.bit_length() // 8 + 1
+    if kind is int and not -(2**63) <= tree < 2**64:
+        size = tree.bit_length() // 8 + 1  # one bit more, for the sign
         return msgspec.msgpack.Ext(BIG_INT, tree.to_bytes(size, "big", signed=True))
     return tree
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from math import inf
+from operator import sub
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Union
 
@@ -84,7 +85,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, eq=False)
     if TYPE_CHECKING:
 
         @property
-        def _models(self) -> str | _Parts | None: ...  # how `by_model` is kept
+        def _models(self) -> Any: ...  # how `by_model` is kept: str, _Parts or None
 
     def __post_init__(self) -> None:
         if self.cost is None and not self.requests:
@@ -97,7 +98,8 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, eq=False)
         """Return both together; by model too."""
         if type(other) is not Usage:
             return NotImplemented
-        mine, yours = self._models, other._models
+        mine: Any = self._models
+        yours = other._models
         if type(mine) is _Parts or (mine is not yours and mine != yours):
             mine = _joined(self, other)
         a, b = self.cost, other.cost
@@ -145,9 +147,9 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, eq=False)
         Raises:
             ValueError: A number is smaller than in `earlier`.
         """
-        counts = [a - b for a, b in zip(_counts(self), _counts(earlier), strict=True)]
+        grown = tuple(map(sub, _counts(self), _counts(earlier)))
         mine, before = _parts(self), _parts(earlier)
-        if min(counts) < 0 or not before.keys() <= mine.keys():
+        if min(grown) < 0 or not before.keys() <= mine.keys():
             raise ValueError(
                 f"cannot tell what {self!r} is more than {earlier!r}, which is not an"
                 " earlier value of it; swap them: later.since(earlier)"
@@ -155,12 +157,12 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, eq=False)
         cost = None
         if self.cost is not None and earlier.cost is not None:
             cost = max(0.0, self.cost - earlier.cost)  # sums in another order round
-        grown = {name: mine[name].since(before.get(name, _NOTHING)) for name in mine}
-        parts = {name: part for name, part in grown.items() if part != _NOTHING}
-        return Usage(*counts, cost, parts)
+        parts = {name: mine[name].since(before.get(name, _NOTHING)) for name in mine}
+        spent = {name: part for name, part in parts.items() if part != _NOTHING}
+        return _made(grown, cost, spent)
 
 
-def _counts(usage: Usage) -> tuple[int, int, int, int, int]:
+def _counts(usage: Usage) -> tuple[int, ...]:
     return (
         usage.input_tokens,
         usage.output_tokens,
@@ -174,13 +176,18 @@ def _numbers(usage: Usage) -> tuple[float | None, ...]:
     return (*_counts(usage), usage.cost)
 
 
+def _made(counts: tuple[int, ...], cost: float | None, models: Any) -> Usage:
+    make: Any = Usage
+    return make(*counts, cost, models)  # type: ignore[no-any-return]  # `models` is of a kept form, see _ByModel
+
+
 def _with_models(usage: Usage, models: Any) -> Usage:
-    return Usage(*_counts(usage), usage.cost, models)
+    return _made(_counts(usage), usage.cost, models)
 
 
 def _parts(usage: Usage) -> Mapping[str, Usage]:
     """Return the usage by model as a dict that must not be changed."""
-    models = usage._models
+    models: str | _Parts | None = usage._models
     if models is None:
         return {}
     if isinstance(models, str):
@@ -188,7 +195,7 @@ def _parts(usage: Usage) -> Mapping[str, Usage]:
     return models
 
 
-def _joined(a: Usage, b: Usage) -> str | _Parts | None:
+def _joined(a: Usage, b: Usage) -> Any:
     """Return how the parts of `a + b` are kept."""
     if a == _NOTHING:
         return b._models
