@@ -38,19 +38,19 @@ def first_value(
 
 
 def _checked(messages: Iterable[Message]) -> tuple[Message, ...]:
-    if isinstance(messages, str | bytes | Mapping | Message):
+    if type(messages) is list or type(messages) is tuple:
+        found = tuple(messages)
+    elif isinstance(messages, Iterable) and not isinstance(
+        messages, str | bytes | Mapping | Message
+    ):
+        found = tuple(messages)
+    else:
         raise TypeError(
             f"messages= takes a list of messages, not a {type(messages).__name__}: "
             f"write messages=[Message.user('...')]"
         )
-    try:
-        found = tuple(messages)
-    except TypeError:
-        raise TypeError(
-            f"messages= takes a list of messages, not a {type(messages).__name__}"
-        ) from None
     for index, message in enumerate(found):
-        if not isinstance(message, Message):
+        if type(message) is not Message:
             raise TypeError(
                 f"messages[{index}] is a {type(message).__name__}, not a Message: "
                 f"write Message.user('...')"

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from ._state import State
 
 
-@attrs.frozen
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a fork comes from."""
 
     id: str
@@ -30,12 +30,16 @@ class Library(Protocol):
 class Family:
     """What a State knows of others; most States never need one."""
 
-    origin: Origin | None = None
-    children: "dict[str, State]" = attrs.Factory(dict)
+    children: "dict[str, State]"
     """The children that ran in this process, as the objects they ran with."""
     library: Library | None = None
     """The store this State is bound to."""
+    origin: Origin | None = None
+    """Where this State was forked from."""
 
-    def of_a_fork(self, origin: Origin) -> "Family":
-        """What a fork knows: the same children and store, and its origin."""
-        return Family(origin, dict(self.children), self.library)
+
+def of_a_fork(original: Family | None, origin: Origin) -> Family:
+    """What a fork knows: the same children and store, and its origin."""
+    if original is None:
+        return Family({}, None, origin)
+    return Family(dict(original.children), original.library, origin)

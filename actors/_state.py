@@ -33,7 +33,7 @@ from protocol._value import NOTHING_RECORDED, PhaseName, Value
 
 from ._beginning import first_value
 from ._edits import Edits, difference
-from ._family import Family, Library, Origin
+from ._family import Family, Library, Origin, of_a_fork
 from ._mailbox import Mailbox
 from ._misuse import cannot_set, misuse
 
@@ -300,10 +300,9 @@ class State:
             ValueError: the model is being waited on.
         """
         value = self._mailbox.send(Fork())
-        family = self._family or Family()
+        family = of_a_fork(self._family, Origin(self._id, value.size))
         copy = State.__new__(State)
-        origin = Origin(self._id, value.size)
-        _fill(copy, new_id(), value.branch(), family.of_a_fork(origin))
+        _fill(copy, new_id(), value.branch(), family)
         for call in value.pending:
             copy._mailbox.send(CloseCall(call, FORKED, "cancelled"))
         return copy

@@ -55,9 +55,9 @@ from ._fold import fold
 from ._ids import new_id, new_message_id
 from ._message import Message
 from ._recorded import is_clean, recorded, recorded_block
-from ._phases import REFUSED_IN
+from ._phases import REFUSED_IN, TABLE
 from ._stops import StoppedByFinish
-from ._value import Calling, Value
+from ._value import Calling, PhaseName, Thinking, Value
 
 Clock: TypeAlias = Callable[[], datetime]
 """Tells the time, in UTC."""
@@ -73,7 +73,7 @@ def step(value: Value, command: AnyCommand, now: Clock) -> Value:
         ValueError: the phase or a rule of the command refuses it.
         TypeError: a value in it cannot be recorded.
     """
-    entry = decide(value, command, now)
+    entry = _RULES[type(value.open)][type(command)](value, command, now)
     if entry is None:
         return value
     if type(command) is Restore:
@@ -84,10 +84,8 @@ def step(value: Value, command: AnyCommand, now: Clock) -> Value:
 
 def decide(value: Value, command: AnyCommand, now: Clock) -> HistoryEntry | None:
     """The entry that a command comes to, or None when there is nothing to record."""
-    kind = type(command)
-    if kind in REFUSED_IN[value.phase]:
-        raise _refusal(value, kind)
-    return _RULES[kind](value, command, now)
+    rule = _RULES[type(value.open)][type(command)]
+    return rule(value, command, now)
 
 
 def _refusal(value: Value, kind: type[Command]) -> ValueError:
@@ -370,7 +368,9 @@ def _note_exchange(value: Value, command: NoteExchange, now: Clock) -> HistoryEn
     )
 
 
-_RULES: dict[type[Command], Callable[[Value, Any, Clock], HistoryEntry | None]] = {
+Rule: TypeAlias = Callable[[Value, Any, Clock], HistoryEntry | None]
+
+_APPLY: dict[type[Command], Rule] = {
     AddMessage: _add_message,
     Import: _import,
     Finish: _finish,
@@ -388,4 +388,21 @@ _RULES: dict[type[Command], Callable[[Value, Any, Clock], HistoryEntry | None]] 
     CloseCall: _close_call,
     ReportLate: _report_late,
     NoteExchange: _note_exchange,
+}
+
+
+def _refuse(value: Value, command: Command, now: Clock) -> None:
+    raise _refusal(value, type(command))
+
+
+def _rules(phase: PhaseName) -> dict[type[Command], Rule]:
+    """THE table for one phase, with the rule or the refusal of each command."""
+    refused = REFUSED_IN[phase]
+    return {kind: _refuse if kind in refused else _APPLY[kind] for kind in TABLE}
+
+
+_RULES: dict[type, dict[type[Command], Rule]] = {
+    type(None): _rules("idle"),
+    Thinking: _rules(Thinking.phase),
+    Calling: _rules(Calling.phase),
 }

@@ -136,7 +136,8 @@ def _note_ids(value: Value, entry: HistoryEntry) -> None:
             value.history.note_children(value.size - 1, entry.child_ids)
     elif kind is ContextChangeEntry:
         for message in entry.content.messages:
-            value.history.note_calls(value.size - 1, message.tool_calls)
+            if message.role == "assistant":
+                value.history.note_calls(value.size - 1, message.tool_calls)
 
 
 def _message(value: Value, entry: MessageEntry) -> None:

@@ -33,10 +33,12 @@ class Log(Generic[Item]):
         The view (returned log, ``size + 1``) is the new one. Constant time.
         """
         items = self.items
-        if self.base + len(items) != size:
-            return self.branch(size).append(size, item)
-        items.append(item)
-        return self
+        if self.base + len(items) == size:
+            items.append(item)
+            return self
+        log = self.branch(size)
+        log.items.append(item)
+        return log
 
     def branch(self, size: int) -> Self:
         """A new segment on top of the first ``size`` items, with a writer of its own."""

@@ -12,7 +12,7 @@ NEVER_RAN = "(cancelled: no result was recorded)"
 def first_open_call(messages: Sequence[Message]) -> ToolCallBlock | None:
     """The first call that no result answers before the conversation goes on."""
     for index, message in enumerate(messages):
-        for call in message.tool_calls:
+        for call in message.tool_calls if message.role == "assistant" else ():
             if call.id not in _results_after(messages, index):
                 return call
     return None

@@ -6,6 +6,8 @@
 3. What seldom changes stands in parts of its own, shared from value to value.
 """
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
@@ -27,38 +29,55 @@ class History(Log[HistoryEntry]):
     __slots__ = ("calls", "children")
 
     def __init__(self, parent: Self | None = None, base: int = 0) -> None:
-        super().__init__(parent, base)
-        self.calls: dict[str, int] = {}
-        self.children: dict[str, int] = {}
+        self.items = []
+        self.parent = parent
+        self.base = base
+        self.calls: Mapping[str, int] = _NO_IDS
+        self.children: Mapping[str, int] = _NO_IDS
 
     def note_calls(self, index: int, calls: tuple[ToolCallBlock, ...]) -> None:
         """Remember that the entry at ``index`` brought these calls."""
-        for call in calls:
-            if self.calls.get(call.id, index) >= index:
-                self.calls[call.id] = index
+        if calls:
+            self.calls = _noted(self.calls, index, [call.id for call in calls])
 
     def note_children(self, index: int, child_ids: tuple[str, ...]) -> None:
         """Remember that the entry at ``index`` named these children."""
-        for child_id in child_ids:
-            if self.children.get(child_id, index) >= index:
-                self.children[child_id] = index
+        if child_ids:
+            self.children = _noted(self.children, index, child_ids)
 
     def has_call(self, size: int, call_id: str) -> bool:
         """Whether one of the first ``size`` entries brought a call of this id."""
-        return self._knows("calls", size, call_id)
-
-    def has_child(self, size: int, child_id: str) -> bool:
-        """Whether one of the first ``size`` entries named this child."""
-        return self._knows("children", size, child_id)
-
-    def _knows(self, index: str, size: int, name: str) -> bool:
         log: Self | None = self
         while log is not None:
-            if getattr(log, index).get(name, size) < size:
+            if log.calls.get(call_id, size) < size:
                 return True
             size = min(size, log.base)
             log = log.parent
         return False
+
+    def has_child(self, size: int, child_id: str) -> bool:
+        """Whether one of the first ``size`` entries named this child."""
+        log: Self | None = self
+        while log is not None:
+            if log.children.get(child_id, size) < size:
+                return True
+            size = min(size, log.base)
+            log = log.parent
+        return False
+
+
+_NO_IDS: Mapping[str, int] = MappingProxyType({})
+
+
+def _noted(
+    index_of: Mapping[str, int], index: int, names: Iterable[str]
+) -> Mapping[str, int]:
+    """The ids with these noted; the first entry that brought an id stays noted."""
+    noted = index_of if isinstance(index_of, dict) else {}
+    for name in names:
+        if noted.get(name, index) >= index:
+            noted[name] = index
+    return noted
 
 
 class OpenCalls:
@@ -225,5 +244,7 @@ def branch_messages(value: Value) -> None:
         value.results = msgspec.structs.replace(
             results, places=results.places.branch(), changed=results.changed.branch()
         )
-    value.held = value.held.branch()
-    value.late = value.late.branch()
+    if value.held.size:
+        value.held = value.held.branch()
+    if value.late.size:
+        value.late = value.late.branch()
