@@ -1,5 +1,6 @@
 """The runtime: conversations as actors, their tools and subagents supervised."""
 
+from actors import _neighbour as _neighbour  # first: it names a foreign `protocol`
 from protocol import ActorClosed as ActorClosed
 from protocol import AgentInfo as AgentInfo
 from protocol import AnnotationBlock as AnnotationBlock
@@ -33,8 +34,8 @@ from protocol import ModelEvent as ModelEvent
 from protocol import ModelEventEntry as ModelEventEntry
 from protocol import ModelReplyEntry as ModelReplyEntry
 from protocol import ModelRequestEntry as ModelRequestEntry
-from protocol import NoHumanError as NoHumanError
 from protocol import NodeError as NodeError
+from protocol import NoHumanError as NoHumanError
 from protocol import OutputError as OutputError
 from protocol import PermissionWarning as PermissionWarning
 from protocol import Price as Price

@@ -1,17 +1,14 @@
-"""Is the package named `protocol` ours? Asked before anything is taken from it.
+"""Refuses to go on when the package named `protocol` is somebody else's.
 
-Another distribution's `protocol` in front of ours, or written over it, would show as an
-ImportError about some name deep inside. `callboard doctor` could not tell either, for
-its own code needs `protocol` too.
+Imported before anything is taken from `protocol`: another distribution's package in
+front of ours, or written over it, would otherwise show as an ImportError about some
+name deep inside, and `callboard doctor` needs `protocol` too.
 """
 
 import protocol
 
-
-def check_neighbour() -> None:
-    """Raise `ImportError`, with the way out, when `protocol` is somebody else's."""
-    if "StateSnapshot" in getattr(protocol, "__all__", ()):
-        return
+# A name that only ours exports.
+if "StateSnapshot" not in getattr(protocol, "__all__", ()):
     raise ImportError(
         f"cannot load actors: the package 'protocol' in {protocol.__file__!r} is not "
         "that of callboard; rename it if it is yours, else `pip uninstall protocol` "

@@ -117,6 +117,7 @@ def test_importing_actors_beside_a_foreign_protocol_names_it_and_the_way_out(
         check=False,
         capture_output=True,
         text=True,
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
     )
     assert done.returncode != 0
