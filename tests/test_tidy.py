@@ -201,11 +201,17 @@ def test_a_public_name_has_a_docstring(name: str) -> None:
 
 
 def silent_members(owner: type) -> list[str]:
-    """Public methods and properties without a docstring, inherited ones counting."""
+    """Public methods and properties without a docstring.
+
+    One that a base class has too is described there, a method of `dict` in Python's
+    own documentation.
+    """
+    inherited = {name for base in owner.__mro__[1:] for name in vars(base)}
     return [
         name
         for name, value in vars(owner).items()
         if not name.startswith("_")
+        and name not in inherited
         and isinstance(value, (FunctionType, classmethod, staticmethod, property))
         and not inspect.getdoc(getattr(owner, name))
     ]
