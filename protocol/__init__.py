@@ -1,5 +1,6 @@
 """Values and rules of a conversation, without any input or output."""
 
+from ._agent_state import AgentState as AgentState
 from ._content import AnnotationBlock as AnnotationBlock
 from ._content import AudioBlock as AudioBlock
 from ._content import ContentBlock as ContentBlock
@@ -53,6 +54,10 @@ from ._errors import StoreDamaged as StoreDamaged
 from ._errors import StoreUnknown as StoreUnknown
 from ._errors import ToolError as ToolError
 from ._errors import ToolInputError as ToolInputError
+from ._exec_meta import END as END
+from ._exec_meta import START as START
+from ._exec_meta import ExecMeta as ExecMeta
+from ._exec_meta import ExecutionState as ExecutionState
 from ._files import Image as Image
 from ._ids import set_message_ids as set_message_ids
 from ._json import FrozenDict as FrozenDict
@@ -61,6 +66,11 @@ from ._media import AnnotationRef as AnnotationRef
 from ._media import MediaRef as MediaRef
 from ._message import Message as Message
 from ._publish import publish as _publish
+from ._reducers import add_messages as add_messages
+from ._reducers import append_items as append_items
+from ._reducers import remove_tool_messages as remove_tool_messages
+from ._reducers import replace_messages as replace_messages
+from ._reducers import replace_value as replace_value
 from ._snapshot import StateSnapshot as StateSnapshot
 from ._stops import Question as Question
 from ._stops import Stopped as Stopped
@@ -71,6 +81,7 @@ from ._stops import StoppedByPermission as StoppedByPermission
 from ._stops import StoppedByQuestion as StoppedByQuestion
 from ._stops import StoppedByUntil as StoppedByUntil
 from ._stops import ToolOutcomeKind as ToolOutcomeKind
+from ._tool_result import ToolResult as ToolResult
 from ._usage import Price as Price
 from ._usage import TokenUsages as TokenUsages
 from ._usage import Usage as Usage
@@ -78,6 +89,7 @@ from ._usage import Usage as Usage
 __all__ = [
     "ActorClosed",
     "AgentInfo",
+    "AgentState",
     "AnnotationBlock",
     "AnnotationRef",
     "AudioBlock",
@@ -90,10 +102,13 @@ __all__ = [
     "CutOffError",
     "DataBlock",
     "DocumentBlock",
+    "END",
     "ErrorBlock",
     "ErrorEntry",
     "Exchange",
     "ExchangeEntry",
+    "ExecMeta",
+    "ExecutionState",
     "ExtraDataEntry",
     "FrozenDict",
     "FrozenList",
@@ -124,6 +139,7 @@ __all__ = [
     "ResumeWarning",
     "RunCancelled",
     "RunStartEntry",
+    "START",
     "StateSnapshot",
     "StopEntry",
     "Stopped",
@@ -143,11 +159,17 @@ __all__ = [
     "ToolError",
     "ToolInputError",
     "ToolOutcomeKind",
+    "ToolResult",
     "ToolResultBlock",
     "ToolResultEntry",
     "UnknownEntry",
     "Usage",
     "VideoBlock",
+    "add_messages",
+    "append_items",
+    "remove_tool_messages",
+    "replace_messages",
+    "replace_value",
     "set_message_ids",
 ]
 
