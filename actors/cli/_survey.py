@@ -101,7 +101,7 @@ def _show(console: Console, root: Path, states: Sequence[State]) -> None:
     console.print(f"{len(faulty):,} files without counts:", highlight=False)
     for state in faulty[:_FAULTS_MAX]:
         line = f"  {state.extra_data['file']}: {state.answer['fault']}"
-        console.print(line, markup=False, highlight=False)
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     if len(faulty) > _FAULTS_MAX:
         console.print(f"  and {len(faulty) - _FAULTS_MAX:,} more", highlight=False)
 
@@ -110,13 +110,14 @@ def _table(console: Console, root: Path, states: list[State]) -> Table:
     table = Table(
         title=escape(f"Longest functions below {_printable(root)}"),
         title_justify="left",
-        box=box.ROUNDED if console.is_terminal else None,
+        box=box.SIMPLE if console.is_terminal else None,
     )
     table.add_column("file", overflow="fold")
-    for heading in ("lines", "functions", "classes", "undocumented"):
+    # Short headings leave room for the names on a terminal of 80 columns.
+    for heading in ("lines", "defs", "classes", "no doc"):
         table.add_column(heading, justify="right")
-    table.add_column("longest function", overflow="fold")
-    table.add_column("its lines", justify="right")
+    table.add_column("longest", overflow="fold")
+    table.add_column("lines", justify="right")
     for state in states[:_ROWS_MAX]:
         table.add_row(escape(state.extra_data["file"]), *_cells(state))
     return table
