@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -111,8 +112,12 @@ def _is_plain(message: Message) -> bool:
         and (message.stop_reason is None or is_clean(message.stop_reason))
         and type(message.message_id) is str
         and message.message_id.isascii()
-        and (message.timestamp is None or type(message.timestamp) is float)
+        and (message.timestamp is None or _is_time(message.timestamp))
     )
+
+
+def _is_time(timestamp: object) -> bool:
+    return type(timestamp) is float and isfinite(timestamp)
 
 
 _TYPES: dict[str, frozenset[type]] = {
