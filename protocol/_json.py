@@ -35,7 +35,7 @@ _type: Any = type
 def _refuse_change(self: Any, *_args: object, **_kwargs: object) -> NoReturn:
     kind = "list" if isinstance(self, list) else "dict"
     raise TypeError(
-        f"cannot change a {type(self).__name__}, it is read-only; change a copy of"
+        f"cannot change a {_type(self).__name__}, it is read-only; change a copy of"
         f" it, {kind}(value), and record that"
     )
 
@@ -153,10 +153,10 @@ def freeze(value: object, path: str = "value") -> JSON:
 
 
 def _freeze_dict(value: Mapping[Any, Any], level: int, owner: object = None) -> JSON:
-    if not value:
-        return EMPTY_DICT
     if level > DEPTH_MAX:
         raise too_deep()
+    if not value:
+        return EMPTY_DICT
     made = _dict.__new__(FrozenDict)
     _dict.update(made, value)  # first: another thread may change `value`, not `made`
     height = 0
@@ -181,10 +181,10 @@ def _freeze_dict(value: Mapping[Any, Any], level: int, owner: object = None) -> 
 
 
 def _freeze_list(value: Sequence[Any], level: int) -> JSON:
-    if not value:
-        return EMPTY_LIST
     if level > DEPTH_MAX:
         raise too_deep()
+    if not value:
+        return EMPTY_LIST
     made = _list.__new__(FrozenList)
     _list.extend(made, value)
     height = index = 0
@@ -251,7 +251,7 @@ def _freeze_other(value: Any, level: int) -> JSON:
     if issubclass(kind, list):
         return _freeze_list(value, level)
     fields = _fields(value)
-    kind = type(fields)
+    kind = _type(fields)
     if kind is dict:
         return _freeze_dict(fields, level, value)
     return _FREEZERS.get(kind, _freeze_other)(fields, level)
@@ -260,6 +260,8 @@ def _freeze_other(value: Any, level: int) -> JSON:
 def _fields(value: Any) -> Any:
     """Return the fields of `value` as a dict, or raise `NotJSON`."""
     kind = _type(value)
+    if isinstance(value, type):  # the class Struct has fields of its own
+        raise not_json(value)
     if hasattr(kind, "__struct_fields__"):
         names = kind.__struct_fields__
     elif hasattr(kind, "__dataclass_fields__"):
@@ -338,9 +340,9 @@ def same(a: JSON, b: JSON) -> bool:
     return kind is type(b) and bool(a == b)
 
 
-def decode_hook(kind: Any, decoded: Any) -> JSON:
+def decode_hook(_kind: object, decoded: Any) -> JSON:
     """Freeze what msgspec decoded for a JSON field; its `dec_hook`."""
-    return freeze(decoded, getattr(kind, "__name__", "value"))
+    return freeze(decoded)
 
 
 def encode_hook(value: object) -> None:

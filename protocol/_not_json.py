@@ -40,7 +40,7 @@ _WAYS_OUT = {
     "ndarray": "its tolist()",
     "int": "int() of it",
     "float": "float() of it",
-    "tuple": "its _asdict()",
+    "tuple": "list() of it, or its _asdict()",
     "bytes": "base64 text of it",
     "bytearray": "base64 text of it",
     "set": "a sorted list of it",

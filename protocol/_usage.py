@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import inf
 from operator import sub
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
 else:
     # A conversation mostly asks one model: its name alone then says that every
     # number is that model's, in 8 bytes instead of a dict of 400.
-    _ByModel = Union[str, dict[str, "Usage"], None]  # noqa: UP007 -- "Usage" is not defined yet
+    _ByModel = str | dict[str, "Usage"] | None
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, eq=False):
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens, requests and cost of one request, or of many together.
 
     `a + b` adds; `Usage()` changes nothing. `==` and `hash` leave `by_model` out.
@@ -178,7 +178,8 @@ def _numbers(usage: Usage) -> tuple[float | None, ...]:
 
 def _made(counts: tuple[int, ...], cost: float | None, models: Any) -> Usage:
     make: Any = Usage
-    return make(*counts, cost, models)  # type: ignore[no-any-return]  # `models` is of a kept form, see _ByModel
+    made: Usage = make(*counts, cost, models)  # in the form kept, see _ByModel
+    return made
 
 
 def _with_models(usage: Usage, models: Any) -> Usage:
@@ -227,7 +228,10 @@ if not TYPE_CHECKING:
     # The constructor and the codec reach the slot of the field by its place, so
     # the public name is free for what it reads as.
     Usage._models = Usage.by_model
-    Usage.by_model = property(lambda self: MappingProxyType(_parts(self)))
+    Usage.by_model = property(
+        lambda self: MappingProxyType(_parts(self)),
+        doc="Read-only mapping of a model's name to its part.",
+    )
 
 _NOTHING = Usage()
 
@@ -247,8 +251,9 @@ class Price(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def __post_init__(self) -> None:
         _check_price("input", self.input)
         _check_price("output", self.output)
-        _check_price("cache_read", self.cache_read or 0)
-        _check_price("cache_write", self.cache_write or 0)
+        for name in ("cache_read", "cache_write"):
+            if getattr(self, name) is not None:
+                _check_price(name, getattr(self, name))
 
     def cost(self, usage: Usage) -> float:
         """Return what the tokens of `usage` cost, in US dollars.
