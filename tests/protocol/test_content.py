@@ -98,6 +98,8 @@ def test_what_has_its_default_value_is_left_off_the_wire_and_the_repr() -> None:
     block = TextBlock(text="hi")
     assert msgspec.json.encode(block) == b'{"type":"text","text":"hi"}'
     assert repr(block) == "TextBlock(text='hi')"
+    error = ErrorBlock(message="no")
+    assert msgspec.json.encode(error) == b'{"type":"error","message":"no"}'
     assert repr(ToolCallBlock(id="c", name="n", args={})) == (
         "ToolCallBlock(id='c', name='n')"
     )

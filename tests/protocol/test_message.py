@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from protocol import (
+    ContentBlock,
     FrozenDict,
     Image,
     ImageBlock,
@@ -120,7 +121,7 @@ def test_an_image_message_takes_exactly_one_source(given: Any) -> None:
 
 
 def test_a_multimodal_message_holds_the_blocks_given() -> None:
-    blocks = [TextBlock(text="a"), Image(PNG)]
+    blocks: list[ContentBlock] = [TextBlock(text="a"), Image(PNG)]
     message = Message.multimodal_message(blocks, "user", 3)
     assert message.content == tuple(blocks)
     assert message.message_id == 3
@@ -175,6 +176,7 @@ def test_messages_compare_what_they_say_and_not_id_or_time() -> None:
     message = Message(role="user", content=[], message_id="a", timestamp=1.0)
     other = Message(role="user", content=[], message_id="b", timestamp=2.0)
     assert message == other
+    assert (message != other) is False
     assert hash(message) == hash(other)
     assert len({message, other}) == 1
 
@@ -203,6 +205,7 @@ def test_messages_that_say_different_things_differ(change: dict[str, Any]) -> No
 def test_a_message_equals_no_other_kind_of_thing() -> None:
     assert Message.user("hi") != "hi"
     assert Message.user("hi") != TextBlock(text="hi")
+    assert [Message.user("hi")] != ["hi"]
 
 
 def test_a_message_with_calls_and_metadata_has_a_hash() -> None:
@@ -237,9 +240,9 @@ def test_a_message_is_frozen_with_all_the_json_in_it() -> None:
     assert message.metadata == {"tags": ["a"]}
     assert message.raw == {"choices": [{}]}
     with pytest.raises(TypeError, match="read-only"):
-        message.metadata["x"] = 1  # type: ignore[index] # that is what is tested
+        message.metadata["x"] = 1  # type: ignore[index] # it is what is tested
     with pytest.raises(AttributeError):
-        message.role = "tool"  # type: ignore[misc] # that is what is tested
+        message.role = "tool"  # type: ignore[misc] # it is what is tested
     assert message == Message(role="user", content=[], metadata={"tags": ["a"]},
                               raw={"choices": [{}]})  # fmt: skip
 

@@ -27,6 +27,11 @@ from .test_content import BLOCKS
 
 IMAGE = Image(b"\x89PNG\r\n\x1a\n")
 WRONG: Any = object()
+NUMBER: Any = 5
+BYTES: Any = b"x"
+LIST: Any = [1]
+NAME: Any = "ftp"
+NAMES: Any = ("y",)
 LONE = "half \ud83d of a pair"
 
 
@@ -161,6 +166,16 @@ def test_a_field_of_a_wrong_type_is_named_when_the_message_is_recorded(
     assert recorded(assistant(), 1.0).timestamp == 1.0
 
 
+def test_a_value_that_became_json_since_is_frozen_as_it_is_recorded() -> None:
+    tags: list[Any] = [WRONG]
+    message = assistant(metadata={"tags": tags}, content=[])
+    tags[:] = ["a"]
+    kept = recorded(message, 1.0)
+    tags.append("b")
+    assert kept.metadata == {"tags": ["a"]}
+    assert type(kept.metadata) is FrozenDict
+
+
 def test_a_field_of_the_usages_of_a_wrong_type_is_named() -> None:
     usages = TokenUsages(completion_tokens=WRONG, prompt_tokens=1, total_tokens=2)
     with pytest.raises(TypeError, match=r"usages\.completion_tokens"):
@@ -190,26 +205,26 @@ def test_what_is_no_message_is_refused(value: Any) -> None:
         (TextBlock, r"content\[1\] must be a block"),
         (MyBlock(text="x"), r"content\[1\] must be a block"),
         (TextBlock(text=WRONG), r"content\[1\]\.text"),
-        (TextBlock(text=5), r"content\[1\] .*TextBlock.*\$\.text"),  # type: ignore[arg-type] # tested
+        (TextBlock(text=NUMBER), r"content\[1\] .*TextBlock.*\$\.text"),
         (TextBlock(text=MyText("x")), r"content\[1\]\.text"),
         (TextBlock(text=LONE), r"content\[1\]\.text"),
-        (TextBlock(text="x", annotations=("y",)), r"\$\.annotations\[0\]"),  # type: ignore[arg-type] # tested
+        (TextBlock(text="x", annotations=NAMES), r"\$\.annotations\[0\]"),
         (ImageBlock(media=WRONG), r"content\[1\]\.media"),
-        (ImageBlock(media=MediaRef(url=5)), r"\$\.media\.url"),  # type: ignore[arg-type] # tested
-        (ImageBlock(media=MediaRef(kind="ftp")), r"\$\.media\.kind"),  # type: ignore[arg-type] # tested
-        (AudioBlock(media=MediaRef(data_base64=b"x")), r"media\.data_base64"),  # type: ignore[arg-type] # tested
+        (ImageBlock(media=MediaRef(url=NUMBER)), r"\$\.media\.url"),
+        (ImageBlock(media=MediaRef(kind=NAME)), r"\$\.media\.kind"),
+        (AudioBlock(media=MediaRef(data_base64=BYTES)), r"media\.data_base64"),
         (ToolCallBlock(id="c", name="n", args={"a": {"b": {1}}}), r"\]\.args\.a\.b"),
-        (ToolCallBlock(id="c", name="n", args=[1]), r"\$\.args"),  # type: ignore[arg-type] # tested
-        (ToolCallBlock(id=5, name="n"), r"\$\.id"),  # type: ignore[arg-type] # tested
+        (ToolCallBlock(id="c", name="n", args=LIST), r"\$\.args"),
+        (ToolCallBlock(id=NUMBER, name="n"), r"\$\.id"),
         (ToolResultBlock(call_id="c", output={"k": Colour.RED}), r"\]\.output\.k"),
         (ToolResultBlock(call_id="c", output=LONE), r"content\[1\]\.output"),
-        (ToolResultBlock(call_id="c", is_error=1), r"\$\.is_error"),  # type: ignore[arg-type] # tested
+        (ToolResultBlock(call_id="c", is_error=NUMBER), r"\$\.is_error"),
         (
             ToolResultBlock(call_id="c", output=[IMAGE, "text"]),
             r"content\[1\]\.output\[1\] must be a block, got 'text'",
         ),
         (
-            ToolResultBlock(call_id=5, output=[IMAGE]),  # type: ignore[arg-type] # tested
+            ToolResultBlock(call_id=NUMBER, output=[IMAGE]),
             r"\$\.call_id",
         ),
         (ReasoningBlock(details={"a": ...}), r"content\[1\]\.details\.a"),

@@ -77,7 +77,7 @@ def content_may_be_a_list_or_a_tuple() -> None:
 
 
 def a_wrong_argument_is_an_error(message: Message) -> None:
-    Message(role="robot", content=[])  # type: ignore[arg-type] # no such role
-    Message(role="user", content=["hi"])  # type: ignore[list-item] # no block
-    Message(role="user", content=[], meta={})  # type: ignore[call-arg] # no field
+    Message(role="robot", content=[])  # type: ignore[arg-type] # unknown role
+    Message(role="user", content=["hi"])  # type: ignore[list-item] # text is no block
+    Message(role="user", content=[], meta={})  # type: ignore[call-arg] # unknown name
     message.role = "tool"  # type: ignore[misc] # a message is frozen
