@@ -9,7 +9,7 @@ import functools
 import gc
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def leaving_no_task(
 
 
 @contextmanager
-def no_leaks() -> Iterator[None]:
+def no_leaks() -> Generator[None, None, None]:
     """Fail at the end when a thread or a descriptor of the block is left."""
     threads = set(threading.enumerate())
     descriptors = _open_descriptors()

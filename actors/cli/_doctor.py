@@ -5,6 +5,7 @@ install packages of the same names, and pip lets the last one win in silence.
 """
 
 import base64
+import csv
 import hashlib
 import platform
 import re
@@ -142,13 +143,8 @@ def _copies(path: Sequence[str], home: Path) -> Iterator[Check]:
 
 def _changed_files(own: Sequence[metadata.Distribution], home: Path) -> Iterator[Check]:
     """Files of ours that are not as pip wrote them."""
-    files = [
-        file
-        for each in own[:1]
-        for file in each.files or ()
-        if file.parts[0] in _PACKAGES and file.hash is not None
-    ]
-    changed = [str(file) for file in files if not _is_intact(file)]
+    files = [row for each in own[:1] for row in _recorded_files(each)]
+    changed = [name for name, place, digest in files if _digest(place) != digest]
     if changed:
         text = f"{len(changed)} files differ from the installed ones: {changed[0]!r}"
         yield Check(text, f"{_REINSTALL}, after removing what overwrote them")
@@ -158,11 +154,20 @@ def _changed_files(own: Sequence[metadata.Distribution], home: Path) -> Iterator
         yield Check(f"nothing to compare: {home} is no installed copy")
 
 
-def _is_intact(file: metadata.PackagePath) -> bool:
+def _recorded_files(own: metadata.Distribution) -> Iterator[tuple[str, Path, str]]:
+    """Name, place and digest of each file of our packages that pip wrote.
+
+    Read from RECORD itself, for `Distribution.files` leaves out what is missing.
+    """
+    for name, digest, _ in csv.reader((own.read_text("RECORD") or "").splitlines()):
+        if name.partition("/")[0] in _PACKAGES and digest:
+            yield name, Path(str(own.locate_file(name))), digest
+
+
+def _digest(place: Path) -> str | None:
+    """The digest of a file as RECORD writes it, None when it cannot be read."""
     try:
-        content = Path(str(file.locate())).read_bytes()
+        content = hashlib.sha256(place.read_bytes()).digest()
     except OSError:
-        return False
-    assert file.hash is not None, "only files with a recorded hash are compared"
-    digest = hashlib.new(file.hash.mode, content).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == file.hash.value
+        return None
+    return "sha256=" + base64.urlsafe_b64encode(content).rstrip(b"=").decode()
