@@ -66,6 +66,11 @@ from ._media import AnnotationRef as AnnotationRef
 from ._media import MediaRef as MediaRef
 from ._message import Message as Message
 from ._publish import publish as _publish
+from ._records import CHAIN_START as CHAIN_START
+from ._records import Scan as Scan
+from ._records import checksum_of as checksum_of
+from ._records import scan as scan
+from ._records import seal as seal
 from ._reducers import add_messages as add_messages
 from ._reducers import append_items as append_items
 from ._reducers import remove_tool_messages as remove_tool_messages
@@ -95,6 +100,7 @@ __all__ = [
     "AudioBlock",
     "AuthError",
     "BudgetExceeded",
+    "CHAIN_START",
     "ContentBlock",
     "ContextChange",
     "ContextChangeEntry",
@@ -140,6 +146,7 @@ __all__ = [
     "RunCancelled",
     "RunStartEntry",
     "START",
+    "Scan",
     "StateSnapshot",
     "StopEntry",
     "Stopped",
@@ -167,9 +174,12 @@ __all__ = [
     "VideoBlock",
     "add_messages",
     "append_items",
+    "checksum_of",
     "remove_tool_messages",
     "replace_messages",
     "replace_value",
+    "scan",
+    "seal",
     "set_message_ids",
 ]
 

@@ -8,6 +8,10 @@
 3. One write is one record. A disk may keep a later block of a write and lose an
    earlier one, and only inside one record is that still a torn tail.
 
+A store that keeps its own bytes on a medium that can tear or rot needs `seal`,
+`scan`, `checksum_of` and `CHAIN_START`, so these are public; what an entry's bytes
+mean is no store's business, so the codec is not.
+
 A log cut exactly between two records is a valid shorter log; only somebody who
 knows how many records were acknowledged can tell.
 """
