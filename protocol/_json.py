@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, final
 
 import msgspec
 
-from ._not_json import DEPTH_MAX, NotJSON, not_json, too_deep
+from ._not_json import DEPTH_MAX, NotJSON, a_kind, not_json, too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -227,8 +227,7 @@ def _freeze_text(value: str, _level: int) -> str:
 def _check_key(key: object) -> None:
     if type(key) is not str:
         raise NotJSON(
-            f"has a key of type {type(key).__name__}, and keys in JSON are str;"
-            " use str() of it"
+            f"has {a_kind(key)} as its key, and keys in JSON are str; use str() of it"
         )
     _freeze_text(key, 0)
 
@@ -276,7 +275,7 @@ def _fields(value: Any) -> Any:
     for name in names:
         if not hasattr(value, name):
             raise NotJSON(
-                f"is a {kind.__name__} whose field {name!r} was never set; give it"
+                f"is {a_kind(value)} whose field {name!r} was never set; give it"
                 " a default"
             )
         fields[name] = getattr(value, name)
@@ -352,7 +351,7 @@ def encode_hook(value: object) -> None:
         TypeError: `value` is anything else that has no form in bytes.
     """
     if not isinstance(value, BaseException):
-        raise TypeError(f"cannot encode a {type(value).__name__}")
+        raise TypeError(f"cannot encode {a_kind(value)}")
 
 
 BIG_INT = 1

@@ -60,7 +60,13 @@ def not_json(value: object) -> NotJSON:
     names = {base.__name__ for base in type(value).__mro__}
     ways = (way for name, way in _WAYS_OUT.items() if name in names)
     way = next(ways, "dict, list, str, int, float, bool and None instead")
-    return NotJSON(f"is a {type(value).__name__}, which JSON cannot hold; use {way}")
+    return NotJSON(f"is {a_kind(value)}, which JSON cannot hold; use {way}")
+
+
+def a_kind(value: object) -> str:
+    """Return the name of a value's type with its article, as in `an int`."""
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "AEIOaeio" else f"a {name}"
 
 
 def too_deep() -> NotJSON:

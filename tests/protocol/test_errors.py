@@ -57,8 +57,13 @@ SAMPLES = [
 ]
 
 
+def pickled(error: Exception) -> Exception:
+    again: Exception = pickle.loads(pickle.dumps(error))
+    return again
+
+
 @pytest.mark.parametrize("error", SAMPLES, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("way", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy])
+@pytest.mark.parametrize("way", [pickled, copy.copy])
 def test_an_error_survives_pickling_and_copying(
     error: Exception, way: Callable[[Exception], Exception]
 ) -> None:
@@ -85,8 +90,10 @@ def test_an_error_names_its_public_path(error: Exception) -> None:
         ),
         (
             ResumeWarning({"model": ("a", "b"), "tools": ((), ("x",))}),
-            "the State was recorded under other settings:"
-            " model was 'a', is 'b'; tools was (), is ('x',)",
+            (
+                "the State was recorded under other settings:"
+                " model was 'a', is 'b'; tools was (), is ('x',)"
+            ),
         ),
         (GraphError("no entry"), "no entry"),
         (
@@ -97,8 +104,10 @@ def test_an_error_names_its_public_path(error: Exception) -> None:
         (NodeError("plan", "unknown", "citty"), "node 'plan', field 'citty': unknown"),
         (
             GraphRecursionError(25),
-            "the graph did not end within 25 steps; give its loop a way out,"
-            ' or raise "recursion_limit" in the config',
+            (
+                "the graph did not end within 25 steps; give its loop a way out,"
+                ' or raise "recursion_limit" in the config'
+            ),
         ),
     ],
 )
