@@ -85,3 +85,15 @@ def test_every_command_that_the_docs_name_exists() -> None:
     assert named <= set(main.commands)
     for name in named:
         assert CliRunner().invoke(main, [name, "--help"]).exit_code == 0
+
+
+def test_every_test_that_the_promises_name_exists() -> None:
+    promises = (ROOT / "docs" / "pages" / "promises.md").read_text("utf-8")
+    named = set(re.findall(r"`(test_\w+)`", promises))
+    existing = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"def (test_\w+)\(", path.read_text("utf-8"))
+    }
+    assert named
+    assert named <= existing

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -28,7 +29,7 @@ PROTOCOL_ORDER = (
 # level and from those before it; within a level the modules form no circle.
 ACTORS_LEVELS = (
     {"_neighbour"},
-    {"_mailbox", "_edits", "_misuse"},
+    {"_mailbox", "_edits", "_events", "_misuse"},
     {"_beginning"},
     {"_state", "_family"},
     {"_supervisor", "_run", "_limits", "_gate"},
@@ -42,6 +43,7 @@ ACTORS_LEVELS = (
 THIRD_PARTY_OF_PROTOCOL = {
     "attr", "attrs", "cattr", "cattrs", "msgspec", "typing_extensions",
 }  # fmt: skip
+IMPORT_MEGABYTES_MAX = 35
 # What a user of `import actors` pays for only when he uses it.
 LAZY = {"click", "httpx2", "psycopg", "rich", "sqlite3", "trio_asyncio"}
 
@@ -142,6 +144,21 @@ def test_importing_protocol_loads_values_and_rules_only() -> None:
 
 def test_importing_actors_leaves_heavy_libraries_for_their_first_use() -> None:
     assert not modules_loaded_by("import actors") & LAZY
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux counts it")
+def test_importing_actors_stays_within_its_memory() -> None:
+    program = "import actors; print(open('/proc/self/status').read())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", done.stdout)
+    assert int(peak) <= IMPORT_MEGABYTES_MAX * 1024
 
 
 def test_a_module_of_protocol_imports_only_those_before_it() -> None:
