@@ -86,7 +86,7 @@ def test_by_model_is_left_out_of_equality_and_hash() -> None:
     assert hash(same) == hash(SONNET)
     assert same.by_model != SONNET.by_model
     assert SONNET != HAIKU
-    assert SONNET != (10, 5, 3, 2, 1, 0.25)
+    assert (SONNET == (10, 5, 3, 2, 1, 0.25)) is False
 
 
 def test_by_model_is_read_only() -> None:
