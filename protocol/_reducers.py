@@ -145,10 +145,9 @@ def _finished_places(messages: list[Message]) -> Iterator[int]:
         elif message.role == "tool":
             _take_results(unanswered, place, message)
         elif message.role == "assistant":
-            for work in unanswered:
-                if not work.open_ids and not work.stuck:
-                    yield from work.places
-            unanswered = [w for w in unanswered if w.open_ids]
+            done = [work for work in unanswered if not work.open_ids]
+            unanswered = [work for work in unanswered if work.open_ids]
+            yield from (p for work in done if not work.stuck for p in work.places)
 
 
 def _take_results(unanswered: list[_Work], place: int, message: Message) -> None:

@@ -212,8 +212,9 @@ class _Merge:
         if name == "context" and field.reducer is add_messages:
             self._append(update)
             return
-        held = self._values.get(name, self._state.__dict__.get(name))
-        self._values[name] = field.merge(held, update)
+        values = self._values
+        held = values[name] if name in values else getattr(self._state, name)
+        values[name] = field.merge(held, update)
 
     def _append(self, update: Any) -> None:
         if self._index is None:
