@@ -78,6 +78,9 @@ from protocol import set_message_ids as set_message_ids
 from ._family import Origin as Origin
 from ._state import State as State
 from ._state import StateStatistics as StateStatistics
+from .models import Model as Model
+from .models import Request as Request
+from .models import ToolSpec as ToolSpec
 
 __all__ = [
     "ActorClosed",
@@ -109,6 +112,7 @@ __all__ = [
     "MediaRef",
     "Message",
     "MessageEntry",
+    "Model",
     "ModelEvent",
     "ModelEventEntry",
     "ModelReplyEntry",
@@ -126,6 +130,7 @@ __all__ = [
     "ReasoningBlock",
     "RemoteToolCallBlock",
     "Reply",
+    "Request",
     "ResumeWarning",
     "RunCancelled",
     "RunStartEntry",
@@ -152,11 +157,12 @@ __all__ = [
     "ToolOutcomeKind",
     "ToolResultBlock",
     "ToolResultEntry",
+    "ToolSpec",
     "UnknownEntry",
     "Usage",
     "VideoBlock",
     "set_message_ids",
 ]
 
-for _public in (Origin, State, StateStatistics):
+for _public in (Model, Origin, Request, State, StateStatistics, ToolSpec):
     _public.__module__ = __name__  # pickles and tracebacks name the public path
