@@ -12,18 +12,13 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from ._content import ToolCallBlock
-from ._entries import (
-    NO_USAGE,
-    AgentInfo,
-    Content,
-    Exchange,
-    ModelEvent,
-    Reply,
-)
+from ._entries import AgentInfo, Exchange, ModelEvent, Reply
+from ._entry import NO_USAGE, Content
 from ._message import Message
-from ._stops import Stopped, ToolOutcomeKind
+from ._stops import Question, Stopped, ToolOutcomeKind
 from ._usage import Usage
 from ._value import Value
+from ._work_entries import Answer, ChildEnd
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -151,6 +146,32 @@ class NoteExchange(Command, frozen=True):
     usage: Usage = NO_USAGE
 
 
+class NoteStart(Command, frozen=True):
+    """A call is about to run."""
+
+    call: ToolCallBlock
+    key: str
+
+
+class EndChild(Command, frozen=True):
+    """A background child ended; only the first one for a child is recorded."""
+
+    end: ChildEnd
+    usage: Usage = NO_USAGE
+
+
+class Ask(Command, frozen=True):
+    """A call waits for an answer."""
+
+    question: Question
+
+
+class AnswerQuestion(Command, frozen=True):
+    """An open question is answered, or closed without an answer."""
+
+    answer: Answer
+
+
 AnyCommand: TypeAlias = (
     AddMessage
     | Import
@@ -169,5 +190,9 @@ AnyCommand: TypeAlias = (
     | CloseCall
     | ReportLate
     | NoteExchange
+    | NoteStart
+    | EndChild
+    | Ask
+    | AnswerQuestion
 )
 """Every command."""

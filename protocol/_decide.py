@@ -6,61 +6,24 @@
 3. Nothing here reads a clock: it is handed in, and asked once for each entry.
 """
 
-from collections.abc import Callable
-from datetime import datetime
-from typing import Any, TypeAlias
-
-from msgspec import structs
-
 from ._commands import (
-    AddMessage,
     AnyCommand,
     ClearToolResults,
     CloseCall,
     Command,
     Compact,
-    EditExtraData,
-    Fail,
-    Finish,
     Fork,
     Import,
-    NoteEvent,
-    NoteExchange,
+    NoteStart,
     Receive,
-    ReportLate,
     Request,
     Restore,
-    SetStop,
-    StartRun,
 )
-from ._content import ContentBlock, ToolCallBlock
-from ._context import results_to_clear
-from ._entries import (
-    Content,
-    ContextChange,
-    ContextChangeEntry,
-    ErrorEntry,
-    ExchangeEntry,
-    ExtraDataEntry,
-    HistoryEntry,
-    MessageEntry,
-    ModelEventEntry,
-    ModelReplyEntry,
-    ModelRequestEntry,
-    RunStartEntry,
-    StopEntry,
-    ToolResultEntry,
-)
+from ._entries import HistoryEntry
 from ._fold import fold
-from ._ids import new_id, new_message_id
-from ._message import Message
-from ._recorded import is_clean, recorded, recorded_block
 from ._phases import REFUSED_IN, TABLE
-from ._stops import StoppedByFinish
+from ._rules import RULES, Clock, Rule
 from ._value import Calling, PhaseName, Thinking, Value
-
-Clock: TypeAlias = Callable[[], datetime]
-"""Tells the time, in UTC."""
 
 
 def step(value: Value, command: AnyCommand, now: Clock) -> Value:
@@ -92,8 +55,8 @@ def _refusal(value: Value, kind: type[Command]) -> ValueError:
     what = _WORDS[kind]
     if kind is Receive:
         return ValueError("no request waits on the model: a reply has nowhere to go")
-    if kind is CloseCall:
-        return ValueError("no call is open: a result has nowhere to go")
+    if kind is CloseCall or kind is NoteStart:
+        return ValueError(f"no call is open: there is nothing to {what[:5]}")
     if type(value.open) is Calling:
         names = ", ".join(f"{c.name} ({c.id})" for c in value.pending[:3])
         return ValueError(
@@ -115,279 +78,7 @@ _WORDS: dict[type[Command], str] = {
     Request: "think",
     Receive: "take a reply",
     CloseCall: "close a call",
-}
-
-
-def _refuse_finished(value: Value, what: str) -> None:
-    if value.facts.finished:
-        raise ValueError(
-            f"cannot {what}: the State is finished; start a new one from its messages "
-            f"(State(messages=state.messages)) or restore a snapshot from before"
-        )
-
-
-def _add_message(value: Value, command: AddMessage, now: Clock) -> HistoryEntry:
-    at = now()
-    message = recorded(command.message, at.timestamp())
-    return MessageEntry(message=message, turn=value.turn, at=at)
-
-
-def _import(value: Value, command: Import, now: Clock) -> HistoryEntry | None:
-    if not command.messages:
-        return None
-    at = now()
-    time = at.timestamp()
-    messages = tuple([recorded(message, time) for message in command.messages])
-    return _context_change(value, at, ContextChange(kind="import", messages=messages))
-
-
-def _context_change(value: Value, at: datetime, change: ContextChange) -> HistoryEntry:
-    return ContextChangeEntry(content=change, turn=value.turn, at=at)
-
-
-def _finish(value: Value, command: Finish, now: Clock) -> HistoryEntry:
-    stopped = StoppedByFinish(answer=command.answer)
-    return StopEntry(content=stopped, turn=value.turn, at=now())
-
-
-def _set_stop(value: Value, command: SetStop, now: Clock) -> HistoryEntry | None:
-    if command.stopped is None and value.facts.stopped is None:
-        return None
-    return StopEntry(content=command.stopped, turn=value.turn, at=now())
-
-
-def _compact(value: Value, command: Compact, now: Clock) -> HistoryEntry:
-    summary = command.summary
-    if not isinstance(summary, str):
-        raise TypeError(f"a summary is a str, not {type(summary).__name__}")
-    if not summary or summary.isspace():
-        raise ValueError("a summary must say something: the text given is empty")
-    change = ContextChange(
-        kind="compact",
-        summary=summary,
-        kept=command.kept,
-        before_tokens=command.before_tokens,
-        after_tokens=command.after_tokens,
-        usage=command.usage,
-        message_id=new_message_id(),
-    )
-    return _context_change(value, now(), change)
-
-
-def _clear(value: Value, command: ClearToolResults, now: Clock) -> HistoryEntry | None:
-    results = value.results
-    if results.places.size - command.keep_last <= results.cleared:
-        return None
-    names = results_to_clear(value, command.keep_last)
-    if not names:
-        return None
-    change = ContextChange(kind="clear_tool_results", cleared=names)
-    return _context_change(value, now(), change)
-
-
-def _edit(value: Value, command: EditExtraData, now: Clock) -> HistoryEntry | None:
-    if not command.set and not command.removed:
-        return None
-    return ExtraDataEntry(
-        content=command.set, removed=command.removed, turn=value.turn, at=now()
-    )
-
-
-def _restore(value: Value, command: Restore, now: Clock) -> HistoryEntry:
-    then = command.then
-    if then.open is not None:
-        raise ValueError(
-            "cannot restore a snapshot that was taken in the middle of a turn (the "
-            "model was being waited on, or calls had no result): going back must "
-            "never run a tool twice; take snapshots between turns"
-        )
-    if not _is_beginning(value, then):
-        raise ValueError(
-            "cannot restore a snapshot of another State: its history is not the "
-            "beginning of this one's"
-        )
-    return _context_change(
-        value, now(), ContextChange(kind="restore", restored_to=then.size)
-    )
-
-
-def _is_beginning(value: Value, then: Value) -> bool:
-    """Whether ``then``'s history begins ``value``'s; compares items only if unshared."""
-    if then.size > value.size:
-        return False
-    if value.history.begins_with(value.size, then.history, then.size):
-        return True
-    return value.history.read(then.size) == then.history.read(then.size)
-
-
-def _fork(value: Value, command: Fork, now: Clock) -> None:
-    """Nothing is recorded: the copy is made from the published value."""
-
-
-def _start_run(value: Value, command: StartRun, now: Clock) -> HistoryEntry:
-    _refuse_finished(value, "run")
-    return RunStartEntry(
-        content=command.info,
-        parent_id=command.parent_id,
-        parent_call_id=command.parent_call_id,
-        turn=value.turn,
-        at=now(),
-    )
-
-
-def _request(value: Value, command: Request, now: Clock) -> HistoryEntry:
-    _refuse_finished(value, "think")
-    return ModelRequestEntry(content=command.model, turn=value.turn + 1, at=now())
-
-
-def _receive(value: Value, command: Receive, now: Clock) -> HistoryEntry:
-    reply = command.reply
-    if reply.message.role != "assistant":
-        raise ValueError(
-            f"a reply is an assistant message, not one of role {reply.message.role!r}"
-        )
-    message = _own_ids(value, reply.message)
-    fields: dict[str, Any] = {}
-    if message.tokens is None and reply.context_tokens is not None:
-        fields["tokens"] = reply.context_tokens
-    if message.stop_reason is None and reply.stop_reason is not None:
-        fields["stop_reason"] = reply.stop_reason
-    if fields:
-        message = structs.replace(message, **fields)
-    at = now()
-    message = recorded(message, at.timestamp())
-    if message is not reply.message:
-        reply = structs.replace(reply, message=message)
-    return ModelReplyEntry(content=reply, turn=value.turn, at=at)
-
-
-def _own_ids(value: Value, message: Message) -> Message:
-    """The message with call ids that are unique in this State.
-
-    A replaced id is kept as ``ToolCall.model_id``.
-    """
-    calls = message.tool_calls
-    if not calls:
-        return message
-    seen: set[str] = set()
-    content: list[ContentBlock] = []
-    for block in message.content:
-        if type(block) is ToolCallBlock:
-            taken = block.id in seen or value.history.has_call(value.size, block.id)
-            if taken or not block.id:
-                block = structs.replace(block, id=new_id(), model_id=block.id)
-            seen.add(block.id)
-        content.append(block)
-    return structs.replace(message, content=tuple(content))
-
-
-def _note_event(value: Value, command: NoteEvent, now: Clock) -> HistoryEntry:
-    return ModelEventEntry(content=command.event, turn=value.turn, at=now())
-
-
-def _fail(value: Value, command: Fail, now: Clock) -> HistoryEntry:
-    error = command.error
-    return ErrorEntry(
-        content=told(error),
-        error=error,
-        call=command.call,
-        turn=value.turn,
-        at=now(),
-    )
-
-
-def told(error: BaseException) -> str:
-    """``Type: message``, whatever the exception's own ``str`` does."""
-    try:
-        text = f"{type(error).__name__}: {error}"
-    except Exception as broken:  # noqa: BLE001 - a user's __str__ may raise anything
-        text = f"{type(error).__name__}: (its text raised {type(broken).__name__})"
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _close_call(value: Value, command: CloseCall, now: Clock) -> HistoryEntry:
-    turn = value.open
-    assert type(turn) is Calling, "the table refuses it in every other phase"
-    if not turn.calls.is_open(turn.answered, command.call.id):
-        raise ValueError(
-            f"call {command.call.id!r} of {command.call.name!r} is not open: it has "
-            f"its result, or it belongs to another turn"
-        )
-    last = turn.answered + 1 == len(turn.calls.calls)
-    return _result(value, command, now, late=False, causes_message=last)
-
-
-def _report_late(value: Value, command: ReportLate, now: Clock) -> HistoryEntry:
-    turn = value.open
-    if type(turn) is Calling and turn.calls.is_open(turn.answered, command.call.id):
-        raise ValueError(
-            f"call {command.call.id!r} is still open: close it, it is not late"
-        )
-    return _result(value, command, now, late=True, causes_message=True)
-
-
-def _result(
-    value: Value,
-    command: CloseCall | ReportLate,
-    now: Clock,
-    *,
-    late: bool,
-    causes_message: bool,
-) -> HistoryEntry:
-    return ToolResultEntry(
-        content=_recorded_content(command.content),
-        call=command.call,
-        outcome=command.outcome,
-        late=late,
-        error=command.error,
-        child_ids=command.child_ids,
-        usage=command.usage,
-        message_id=new_message_id() if causes_message else None,
-        turn=value.turn,
-        at=now(),
-    )
-
-
-def _recorded_content(content: Content) -> Content:
-    if isinstance(content, str):
-        if not is_clean(content):
-            raise TypeError("a result's text holds half of a surrogate pair: not UTF-8")
-        return content
-    return tuple(
-        [recorded_block(block, f"result[{i}]") for i, block in enumerate(content)]
-    )
-
-
-def _note_exchange(value: Value, command: NoteExchange, now: Clock) -> HistoryEntry:
-    return ExchangeEntry(
-        kind=command.kind,
-        content=command.exchange,
-        usage=command.usage,
-        turn=value.turn,
-        at=now(),
-    )
-
-
-Rule: TypeAlias = Callable[[Value, Any, Clock], HistoryEntry | None]
-
-_APPLY: dict[type[Command], Rule] = {
-    AddMessage: _add_message,
-    Import: _import,
-    Finish: _finish,
-    SetStop: _set_stop,
-    Compact: _compact,
-    ClearToolResults: _clear,
-    EditExtraData: _edit,
-    Restore: _restore,
-    Fork: _fork,
-    StartRun: _start_run,
-    Request: _request,
-    Receive: _receive,
-    NoteEvent: _note_event,
-    Fail: _fail,
-    CloseCall: _close_call,
-    ReportLate: _report_late,
-    NoteExchange: _note_exchange,
+    NoteStart: "start a call",
 }
 
 
@@ -398,7 +89,7 @@ def _refuse(value: Value, command: Command, now: Clock) -> None:
 def _rules(phase: PhaseName) -> dict[type[Command], Rule]:
     """THE table for one phase, with the rule or the refusal of each command."""
     refused = REFUSED_IN[phase]
-    return {kind: _refuse if kind in refused else _APPLY[kind] for kind in TABLE}
+    return {kind: _refuse if kind in refused else RULES[kind] for kind in TABLE}
 
 
 _RULES: dict[type, dict[type[Command], Rule]] = {

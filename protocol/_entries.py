@@ -2,68 +2,26 @@
 
 1. An entry is written once and never changed; a value is a fold over entries.
 2. ``kind`` is of a Literal type, so that comparing it narrows ``content``.
-3. ``==`` ignores ``at`` and exception objects: two clocks, one conversation.
+3. What a run with a store, a supervisor or open questions adds stands in
+   `protocol._work_entries`.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from operator import attrgetter
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from ._content import ContentBlock, ToolCallBlock
+from ._content import ToolCallBlock
+from ._entry import NO_DATA, NO_USAGE, Content, Entry
 from ._json import FrozenDict, freeze
 from ._message import Message, is_cut_off
 from ._stops import Stopped, ToolOutcomeKind
 from ._usage import Usage
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time of an entry that nobody gave a time: this layer reads no clock."""
-
-Content: TypeAlias = str | tuple[ContentBlock, ...]
-"""Text, or blocks where there is more than text."""
-
-NO_USAGE = Usage()
-
-NO_DATA: FrozenDict[str, Any] = FrozenDict()
-
-_NOT_COMPARED = frozenset({"at", "error"})
+from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
 
 
-class _Entry(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="entry"
-):
-    """What every entry has: a turn and a time."""
-
-    turn: int = 0
-    """The State's turn when this was recorded; for readers, the fold recounts."""
-    at: datetime = EPOCH
-    """When this was recorded, in UTC."""
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        key = _key(type(self))
-        return bool(key(self) == key(other))
-
-    def __hash__(self) -> int:
-        return hash((type(self), _key(type(self))(self)))
-
-
-_KEYS: dict[type[_Entry], Callable[[object], Any]] = {}
-
-
-def _key(kind: type[_Entry]) -> Callable[[object], Any]:
-    key = _KEYS.get(kind)
-    if key is None:
-        names = [n for n in kind.__struct_fields__ if n not in _NOT_COMPARED]
-        key = _KEYS[kind] = attrgetter(*names)
-    return key
-
-
-class MessageEntry(_Entry, frozen=True, kw_only=True, tag="message"):
+class MessageEntry(Entry, frozen=True, kw_only=True, tag="message"):
     """A user message or a notice was added."""
 
     message: Message
@@ -83,7 +41,7 @@ class MessageEntry(_Entry, frozen=True, kw_only=True, tag="message"):
         return blocks
 
 
-class ModelRequestEntry(_Entry, frozen=True, kw_only=True, tag="model_request"):
+class ModelRequestEntry(Entry, frozen=True, kw_only=True, tag="model_request"):
     """A think began: the model was asked."""
 
     kind: ClassVar[Literal["model_request"]] = "model_request"
@@ -121,7 +79,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return is_cut_off(self.stop_reason) or self.message.cut_off
 
 
-class ModelReplyEntry(_Entry, frozen=True, kw_only=True, tag="model_reply"):
+class ModelReplyEntry(Entry, frozen=True, kw_only=True, tag="model_reply"):
     """The model answered the open request."""
 
     kind: ClassVar[Literal["model_reply"]] = "model_reply"
@@ -143,14 +101,14 @@ class ModelEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "data", freeze(self.data, "data"))
 
 
-class ModelEventEntry(_Entry, frozen=True, kw_only=True, tag="model_event"):
+class ModelEventEntry(Entry, frozen=True, kw_only=True, tag="model_event"):
     """A model request was retried, waited, or the like."""
 
     kind: ClassVar[Literal["model_event"]] = "model_event"
     content: ModelEvent
 
 
-class ToolResultEntry(_Entry, frozen=True, kw_only=True, tag="tool_result"):
+class ToolResultEntry(Entry, frozen=True, kw_only=True, tag="tool_result"):
     """A call ended, with exactly one such entry; or finished late, with one more."""
 
     kind: ClassVar[Literal["tool_result"]] = "tool_result"
@@ -189,7 +147,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "answer", freeze(self.answer, "answer"))
 
 
-class ExchangeEntry(_Entry, frozen=True, kw_only=True, tag="exchange"):
+class ExchangeEntry(Entry, frozen=True, kw_only=True, tag="exchange"):
     """The model (``ask``) or a person (``human``) answered a side question."""
 
     kind: Literal["ask", "human"]
@@ -222,7 +180,7 @@ class ContextChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The id of the notice this change causes (compact)."""
 
 
-class ContextChangeEntry(_Entry, frozen=True, kw_only=True, tag="context_change"):
+class ContextChangeEntry(Entry, frozen=True, kw_only=True, tag="context_change"):
     """The messages were imported, compacted, cleared of results, or went back."""
 
     kind: ClassVar[Literal["context_change"]] = "context_change"
@@ -243,7 +201,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The names of the MCP servers, sorted."""
 
 
-class RunStartEntry(_Entry, frozen=True, kw_only=True, tag="run_start"):
+class RunStartEntry(Entry, frozen=True, kw_only=True, tag="run_start"):
     """A run of this State began."""
 
     kind: ClassVar[Literal["run_start"]] = "run_start"
@@ -254,14 +212,14 @@ class RunStartEntry(_Entry, frozen=True, kw_only=True, tag="run_start"):
     """That call's id."""
 
 
-class StopEntry(_Entry, frozen=True, kw_only=True, tag="stop"):
+class StopEntry(Entry, frozen=True, kw_only=True, tag="stop"):
     """The run is set to stop, or (None) an earlier stop was cleared."""
 
     kind: ClassVar[Literal["stop"]] = "stop"
     content: Stopped | None = None
 
 
-class ExtraDataEntry(_Entry, frozen=True, kw_only=True, tag="extra_data"):
+class ExtraDataEntry(Entry, frozen=True, kw_only=True, tag="extra_data"):
     """Top-level keys of the extra data were set or removed."""
 
     kind: ClassVar[Literal["extra_data"]] = "extra_data"
@@ -275,7 +233,7 @@ class ExtraDataEntry(_Entry, frozen=True, kw_only=True, tag="extra_data"):
             force_setattr(self, "content", freeze(self.content, "extra_data"))
 
 
-class ErrorEntry(_Entry, frozen=True, kw_only=True, tag="error"):
+class ErrorEntry(Entry, frozen=True, kw_only=True, tag="error"):
     """Something failed: a model request, or what a call is named for."""
 
     kind: ClassVar[Literal["error"]] = "error"
@@ -299,6 +257,10 @@ HistoryEntry: TypeAlias = (
     | StopEntry
     | ExtraDataEntry
     | ErrorEntry
+    | CallStartEntry
+    | ChildEndEntry
+    | QuestionEntry
+    | AnswerEntry
 )
 """Any entry that this version knows."""
 

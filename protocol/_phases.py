@@ -8,17 +8,21 @@ from typing import Literal, TypeAlias
 
 from ._commands import (
     AddMessage,
+    AnswerQuestion,
+    Ask,
     ClearToolResults,
     CloseCall,
     Command,
     Compact,
     EditExtraData,
+    EndChild,
     Fail,
     Finish,
     Fork,
     Import,
     NoteEvent,
     NoteExchange,
+    NoteStart,
     Receive,
     ReportLate,
     Request,
@@ -57,6 +61,10 @@ TABLE: dict[type[Command], tuple[Verdict, Verdict, Verdict]] = {
     CloseCall: ("refuse", "refuse", "apply"),
     ReportLate: ("apply", "apply", "apply"),
     NoteExchange: ("apply", "apply", "apply"),
+    NoteStart: ("refuse", "refuse", "apply"),
+    EndChild: ("apply", "apply", "apply"),
+    Ask: ("apply", "apply", "apply"),
+    AnswerQuestion: ("apply", "apply", "apply"),
 }
 
 REFUSED_IN: dict[PhaseName, frozenset[type[Command]]] = {
