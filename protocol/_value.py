@@ -17,7 +17,7 @@ from ._entries import NO_USAGE, HistoryEntry, ToolResultEntry
 from ._json import FrozenDict
 from ._log import EMPTY, NOTHING, Log, View
 from ._message import Message
-from ._stops import Stopped
+from ._stops import Question, Stopped
 from ._usage import Usage
 
 PhaseName: TypeAlias = Literal["idle", "thinking", "calling"]
@@ -26,7 +26,7 @@ PhaseName: TypeAlias = Literal["idle", "thinking", "calling"]
 class History(Log[HistoryEntry]):
     """The log of entries, with the ids that were used in it."""
 
-    __slots__ = ("calls", "children")
+    __slots__ = ("calls", "children", "ends")
 
     def __init__(self, parent: Self | None = None, base: int = 0) -> None:
         self.items = []
@@ -34,6 +34,7 @@ class History(Log[HistoryEntry]):
         self.base = base
         self.calls: Mapping[str, int] = _NO_IDS
         self.children: Mapping[str, int] = _NO_IDS
+        self.ends: Mapping[str, int] = _NO_IDS
 
     def note_calls(self, index: int, calls: tuple[ToolCallBlock, ...]) -> None:
         """Remember that the entry at ``index`` brought these calls."""
@@ -44,6 +45,20 @@ class History(Log[HistoryEntry]):
         """Remember that the entry at ``index`` named these children."""
         if child_ids:
             self.children = _noted(self.children, index, child_ids)
+
+    def note_end(self, index: int, child_id: str) -> None:
+        """Remember that the entry at ``index`` ended this background child."""
+        self.ends = _noted(self.ends, index, (child_id,))
+
+    def has_end(self, size: int, child_id: str) -> bool:
+        """Whether one of the first ``size`` entries ended this background child."""
+        log: Self | None = self
+        while log is not None:
+            if log.ends.get(child_id, size) < size:
+                return True
+            size = min(size, log.base)
+            log = log.parent
+        return False
 
     def has_call(self, size: int, call_id: str) -> bool:
         """Whether one of the first ``size`` entries brought a call of this id."""
@@ -87,7 +102,7 @@ class OpenCalls:
     ``answered`` results. Like a log it has one writer; see `copy`.
     """
 
-    __slots__ = ("answers", "calls", "order", "ranks", "reply_id")
+    __slots__ = ("answers", "calls", "order", "ranks", "reply_id", "starts")
 
     def __init__(self, reply_id: str | int, calls: tuple[ToolCallBlock, ...]) -> None:
         self.reply_id = reply_id
@@ -95,6 +110,12 @@ class OpenCalls:
         self.order = {call.id: index for index, call in enumerate(calls)}
         self.answers: list[ToolResultEntry] = []
         self.ranks: dict[str, int] = {}
+        self.starts: dict[str, tuple[int, str]] = {}
+
+    def started(self, size: int, call_id: str) -> str | None:
+        """The key a call was started with in the first ``size`` entries, or None."""
+        index, key = self.starts.get(call_id, (size, ""))
+        return key if index < size else None
 
     def is_open(self, answered: int, call_id: str) -> bool:
         """Whether this call has no result among the first ``answered``."""
@@ -122,6 +143,7 @@ class OpenCalls:
         calls = OpenCalls(self.reply_id, self.calls)
         calls.answers = self.answers[:answered]
         calls.ranks = {entry.call.id: rank for rank, entry in enumerate(calls.answers)}
+        calls.starts = dict(self.starts)
         return calls
 
 
@@ -174,6 +196,10 @@ class Facts(msgspec.Struct, frozen=True):
     stopped: Stopped | None = None
     parent: tuple[str, str | None] | None = None
     """The first link: the parent's id, and its call's."""
+    questions: tuple[Question, ...] = ()
+    """What waits for an answer, in the order it was asked."""
+    answers: tuple[tuple[Question, Any], ...] = ()
+    """Answers that calls of the open turn got."""
 
 
 NO_RESULTS = Results()
