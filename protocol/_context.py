@@ -2,7 +2,9 @@
 
 1. A message that went in is never replaced in its log. One that reads differently now
    stands in ``results.changed`` beside it, so that clearing costs what it changes.
-2. Results are counted in the order they stand in; blanking goes from the oldest on.
+2. Results are counted in the order they stand in; blanking goes from the oldest on, and
+   the one that ``results.cleared`` counts up to is never blank: there is always
+   something to clear behind it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,11 +27,17 @@ def put(value: Value, message: Message) -> None:
     value.messages = value.messages.append(index, message)
     value.count = index + 1
     if message.role == "tool":
-        places = value.results.places
-        for number, block in enumerate(message.content):
-            if type(block) is ToolResultBlock:
-                places = places.append((index, number))
-        value.results = structs.replace(value.results, places=places)
+        _put_results(value, index, message)
+
+
+def _put_results(value: Value, index: int, message: Message) -> None:
+    places, cleared = value.results.places, value.results.cleared
+    for number, block in enumerate(message.content):
+        if type(block) is ToolResultBlock:
+            if cleared == places.size and _is_blank(block):
+                cleared += 1
+            places = places.append((index, number))
+    value.results = structs.replace(value.results, places=places, cleared=cleared)
 
 
 def put_all(value: Value, messages: Iterable[Message]) -> None:
@@ -62,18 +70,28 @@ class Messages(Sequence[Message]):
 
     def __init__(self, value: Value) -> None:
         self._value = value
-        self._changed = dict(value.results.changed.read())
+        self._changed: dict[int, Message] | None = None
 
     def __len__(self) -> int:
         return self._value.count
 
     def __iter__(self) -> Iterator[Message]:
-        value = self._value
-        messages = value.messages.iterate(value.count)
-        if not self._changed:
+        return self._from(0)
+
+    def _from(self, start: int, stop: int | None = None) -> Iterator[Message]:
+        count = self._value.count if stop is None else stop
+        messages = self._value.messages.iterate(count, start)
+        changed = self._replaced()
+        if not changed:
             return messages
+        return (changed.get(i, message) for i, message in enumerate(messages, start))
+
+    def _replaced(self) -> dict[int, Message]:
+        """The messages that read differently now, by index."""
         changed = self._changed
-        return (changed.get(i, message) for i, message in enumerate(messages))
+        if changed is None:
+            changed = self._changed = dict(self._value.results.changed.read())
+        return changed
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -82,14 +100,17 @@ class Messages(Sequence[Message]):
     def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
         count = self._value.count
         if isinstance(index, slice):
-            return tuple(self._at(i) for i in range(*index.indices(count)))
+            start, stop, step = index.indices(count)
+            if step == 1:
+                return tuple(self._from(start, stop))
+            return tuple(self._at(i) for i in range(start, stop, step))
         place = index + count if index < 0 else index
         if not 0 <= place < count:
             raise IndexError(f"no message at index {index}: there are {count}")
         return self._at(place)
 
     def _at(self, index: int) -> Message:
-        message = self._changed.get(index)
+        message = self._replaced().get(index)
         return self._value.messages.at(index) if message is None else message
 
     def __repr__(self) -> str:
@@ -144,10 +165,12 @@ def clear_results(value: Value, names: Sequence[str]) -> None:
     value.results = structs.replace(value.results, cleared=cleared, more=more)
     places = value.results.places.log
     view = value.results.changed
-    for index in sorted({places.at(number)[0] for number in numbers}):
-        view = view.append((index, _blanked(value, index, numbers)))
+    blanked = {places.at(number)[0]: number for number in reversed(numbers)}
+    for index, number in sorted(blanked.items()):
+        view = view.append((index, _blanked(value, index, number)))
     for index, message in _with_anchor(value):
-        view = view.append((index, structs.replace(message, tokens=None)))
+        if index not in blanked:
+            view = view.append((index, structs.replace(message, tokens=None)))
     value.results = structs.replace(value.results, changed=view, anchors=value.count)
 
 
@@ -183,10 +206,9 @@ def _end_of_blank(value: Value, first: int, more: set[int]) -> int:
     return first
 
 
-def _blanked(value: Value, index: int, numbers: list[int]) -> Message:
-    """The message at ``index`` with every blanked result of it blanked."""
+def _blanked(value: Value, index: int, number: int) -> Message:
+    """The message at ``index``, which holds this result, with all due ones blank."""
     results, log = value.results, value.results.places.log
-    number = min(n for n in numbers if log.at(n)[0] == index)
     while number and log.at(number - 1)[0] == index:
         number -= 1
     message = value.messages.at(index)
@@ -212,15 +234,40 @@ def compact(value: Value, notice: Message, kept: int) -> None:
     A first message that is among the kept ones does not stand there twice.
     """
     view = Messages(value)
-    start = max(len(view) - kept, 0)
     first = value.facts.first_user
-    rest = [view[i] for i in range(start, len(view))]
+    rest = view[max(len(view) - kept, 0) :]
     if first is not None:
-        rest = [m for m in rest if m.message_id != first.message_id]
-    value.messages, value.count = EMPTY, 0
-    value.results = NO_RESULTS
-    put_all(value, [notice] if first is None else [first, notice])
+        rest = tuple(m for m in rest if m.message_id != first.message_id)
+    _start_again(value, [notice] if first is None else [first, notice])
     put_all(value, rest)
     value.results = structs.replace(value.results, counted=value.count)
     if type(value.open) is Thinking:
         value.open = structs.replace(value.open, start=None)
+
+
+def take_out(value: Value, start: int | None, messages: Sequence[Message]) -> None:
+    """Take out messages that went in last, at ``start`` or, if None, anywhere by now.
+
+    What was blanked or lost its token count stays so.
+    """
+    results = value.results
+    if start is not None:
+        value.count = start
+        if results.anchors > start:
+            value.results = structs.replace(results, anchors=start)
+        return
+    gone = {message.message_id for message in messages}
+    now = read_messages(value)
+    rest = [message for message in now if message.message_id not in gone]
+    if len(rest) != len(now):
+        early = now[: results.counted]
+        lost = sum(message.message_id in gone for message in early)
+        _start_again(value, rest)
+        counted = results.counted - lost
+        value.results = structs.replace(value.results, counted=counted)
+
+
+def _start_again(value: Value, messages: Sequence[Message]) -> None:
+    """Put these messages in the place of all others."""
+    value.messages, value.count, value.results = EMPTY, 0, NO_RESULTS
+    put_all(value, messages)

@@ -35,6 +35,7 @@ from ._entries import (
     ToolResultEntry,
     UnknownEntry,
 )
+from ._history import IDS_OF
 from ._json import FrozenDict
 from ._turns import (
     answer,
@@ -78,7 +79,7 @@ def fold(value: Value, entry: HistoryEntry, past: Past | None = None) -> Value:
     if change is None:
         raise _not_an_entry(value.size, entry)
     try:
-        if change is _context_change and entry.content.kind == "restore":
+        if type(entry) is ContextChangeEntry and entry.content.kind == "restore":
             _restore(new, entry.content, past or _replayer(value))
         else:
             change(new, entry)
@@ -89,7 +90,9 @@ def fold(value: Value, entry: HistoryEntry, past: Past | None = None) -> Value:
         ) from None
     new.history = value.history.append(value.size, entry)
     new.size = value.size + 1
-    _note_ids(new, entry)
+    ids_of = IDS_OF.get(type(entry))
+    if ids_of is not None:
+        new.history.note(value.size, ids_of(entry))
     return new
 
 
@@ -130,21 +133,6 @@ def _not_an_entry(index: int, entry: object) -> Exception:
     return TypeError(
         f"item {index} of a history is a {type(entry).__name__}, not a history entry"
     )
-
-
-def _note_ids(value: Value, entry: HistoryEntry) -> None:
-    kind = type(entry)
-    if kind is ModelReplyEntry:
-        value.history.note_calls(value.size - 1, entry.content.message.tool_calls)
-    elif kind is ChildEndEntry:
-        value.history.note_end(value.size - 1, entry.content.child_id)
-    elif kind is ToolResultEntry:
-        if entry.child_ids:
-            value.history.note_children(value.size - 1, entry.child_ids)
-    elif kind is ContextChangeEntry:
-        for message in entry.content.messages:
-            if message.role == "assistant":
-                value.history.note_calls(value.size - 1, message.tool_calls)
 
 
 def _message(value: Value, entry: MessageEntry) -> None:

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from ._entries import Content, ContextChange, HistoryEntry
+from ._entries import ContextChange, HistoryEntry
+from ._entry import Content
+from ._work_entries import Answer
 
 WIDTH = 100
 """Characters of text shown of one entry: more would wrap on a usual terminal."""
@@ -42,6 +44,15 @@ def _said(entry: HistoryEntry) -> str:
         case "extra_data":
             removed = "".join(f" -{key}" for key in entry.removed)
             return f"{dict(entry.content)!r}{removed}"
+        case "call_start":
+            return f"{entry.call.name}({entry.call.id}) starts"
+        case "child_end":
+            end = entry.content
+            return f"{end.name} {end.child_id} {end.outcome}: {_text(end.text)}"
+        case "question":
+            return f"{entry.content.id}: {entry.content.prompt}"
+        case "answer":
+            return _answered(entry.content)
         case _ as never:
             assert_never(never)
 
@@ -50,6 +61,12 @@ def _text(content: Content) -> str:
     if isinstance(content, str):
         return content
     return " ".join(b.text if b.type == "text" else f"[{b.type}]" for b in content)
+
+
+def _answered(answer: Answer) -> str:
+    if not answer.answered:
+        return f"{answer.question_id}: closed without an answer"
+    return f"{answer.question_id}: {answer.value!r}"
 
 
 def _changed(change: ContextChange) -> str:

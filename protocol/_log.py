@@ -15,9 +15,14 @@ Item = TypeVar("Item")
 
 
 class Log(Generic[Item]):
-    """A list that is only appended to, on top of a part of an earlier log."""
+    """A list that is only appended to, on top of a part of an earlier log.
 
-    __slots__ = ("base", "items", "parent")
+    Each segment knows its parent and, in `jump`, an ancestor further down, chosen as
+    in a skew-binary list (Myers, "An applicative random-access stack", 1983): finding
+    the segment of an item takes logarithmic time in forks of forks.
+    """
+
+    __slots__ = ("base", "depth", "items", "jump", "parent")
 
     SEALED: ClassVar[int] = -1
     """The base of a log that nobody may write: no size ever matches its end."""
@@ -26,6 +31,20 @@ class Log(Generic[Item]):
         self.items: list[Item] = []
         self.parent: Self | None = parent
         self.base = base
+        self.depth = 0
+        self.jump: Self | None = None
+        if parent is not None:
+            self.depth = parent.depth + 1
+            self.jump = parent._jump_above()
+
+    def _jump_above(self) -> Self:
+        """Where a segment on top of this one jumps to."""
+        near = self.jump
+        if near is None or near.jump is None:
+            return self
+        far = near.jump
+        even = self.depth - near.depth == near.depth - far.depth
+        return far if even else self
 
     def append(self, size: int, item: Item) -> Self:
         """Put ``item`` behind the first ``size`` items; return the log that has it.
@@ -35,24 +54,28 @@ class Log(Generic[Item]):
         items = self.items
         if self.base + len(items) == size:
             items.append(item)
-            return self
+            # A signal handler or a finalizer may have appended since the question.
+            if items[size - self.base] is item:
+                return self
         log = self.branch(size)
         log.items.append(item)
         return log
 
     def branch(self, size: int) -> Self:
-        """A new segment on top of the first ``size`` items, with a writer of its own."""
+        """A segment with a writer of its own, on top of the first ``size`` items."""
+        return type(self)(self.home(size), size) if size else type(self)()
+
+    def home(self, size: int) -> Self:
+        """The segment that holds item ``size - 1``."""
         log = self
         while log.parent is not None and size <= log.base:
-            log = log.parent
-        return type(self)(log, size) if size else type(self)()
+            far = log.jump
+            log = log.parent if far is None or size > far.base else far
+        return log
 
     def at(self, index: int) -> Item:
         """The item at ``index``, counted from the very first."""
-        log = self
-        while index < log.base:
-            assert log.parent is not None, "only the first segment starts at 0"
-            log = log.parent
+        log = self if index >= self.base else self.home(index + 1)
         return log.items[index - log.base]
 
     def parts(self, size: int, start: int = 0) -> list[list[Item]]:
@@ -84,21 +107,7 @@ class Log(Generic[Item]):
 
         True only where they share segments; compares no item.
         """
-        wanted = other.home(start)
-        log: Log[Item] | None = self
-        while log is not None:
-            if log is wanted:
-                return start <= size
-            size = min(size, log.base)
-            log = log.parent
-        return start == 0
-
-    def home(self, size: int) -> Self:
-        """The segment that holds item ``size - 1``."""
-        log = self
-        while log.parent is not None and size <= log.base:
-            log = log.parent
-        return log
+        return start == 0 or (start <= size and self.home(start) is other.home(start))
 
 
 class View(Generic[Item]):

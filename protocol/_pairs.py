@@ -1,6 +1,7 @@
 """Calls and their results in a list of messages: every provider wants them paired."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from ._content import ToolCallBlock, ToolResultBlock
 from ._message import Message
@@ -8,48 +9,52 @@ from ._message import Message
 NEVER_RAN = "(cancelled: no result was recorded)"
 """The result of a call that was closed because nothing would ever answer it."""
 
+Calls: TypeAlias = dict[str, ToolCallBlock]
+"""Calls that wait for a result, by id, in request order."""
 
-def first_open_call(messages: Sequence[Message]) -> ToolCallBlock | None:
+
+def first_open_call(messages: Iterable[Message]) -> ToolCallBlock | None:
     """The first call that no result answers before the conversation goes on."""
-    for index, message in enumerate(messages):
-        for call in message.tool_calls if message.role == "assistant" else ():
-            if call.id not in _results_after(messages, index):
-                return call
-    return None
-
-
-def _results_after(messages: Sequence[Message], index: int) -> set[str]:
-    """The call ids answered by the tool messages right behind ``index``."""
-    answered: set[str] = set()
-    for message in messages[index + 1 :]:
-        if message.role != "tool":
+    waiting: Calls = {}
+    for message in messages:
+        if waiting and message.role != "tool":
             break
-        answered |= {b.call_id for b in message.content if type(b) is ToolResultBlock}
-    return answered
+        waiting = _follow(waiting, message)
+    return next(iter(waiting.values()), None)
 
 
 def close_open_calls(
-    messages: Sequence[Message],
+    messages: Iterable[Message],
 ) -> tuple[tuple[Message, ...], tuple[ToolCallBlock, ...]]:
     """The messages with every open call answered, and the calls that were open."""
     repaired: list[Message] = []
     closed: list[ToolCallBlock] = []
-    waiting: list[ToolCallBlock] = []
-    for index, message in enumerate(messages):
+    waiting: Calls = {}
+    for message in messages:
         if waiting and message.role != "tool":
-            repaired.append(_cancelled(waiting))
-            waiting = []
+            repaired.append(_cancelled(waiting.values()))
+            closed += waiting.values()
+            waiting = {}
         repaired.append(message)
-        if message.tool_calls:
-            answered = _results_after(messages, index)
-            waiting = [call for call in message.tool_calls if call.id not in answered]
-            closed += waiting
+        waiting = _follow(waiting, message)
     if waiting:
-        repaired.append(_cancelled(waiting))
+        repaired.append(_cancelled(waiting.values()))
+        closed += waiting.values()
     return tuple(repaired), tuple(closed)
 
 
-def _cancelled(calls: Sequence[ToolCallBlock]) -> Message:
+def _follow(waiting: Calls, message: Message) -> Calls:
+    """What waits after this message; a message of results may change ``waiting``."""
+    if message.role == "assistant":
+        return {b.id: b for b in message.content if type(b) is ToolCallBlock}
+    if waiting:
+        for block in message.content:
+            if type(block) is ToolResultBlock:
+                waiting.pop(block.call_id, None)
+    return waiting
+
+
+def _cancelled(calls: Iterable[ToolCallBlock]) -> Message:
     return Message.tool_message(
         [
             ToolResultBlock(

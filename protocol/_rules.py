@@ -36,7 +36,6 @@ from ._commands import (
 from ._content import ContentBlock, ToolCallBlock
 from ._context import results_to_clear
 from ._entries import (
-    Content,
     ContextChange,
     ContextChangeEntry,
     ErrorEntry,
@@ -51,6 +50,7 @@ from ._entries import (
     StopEntry,
     ToolResultEntry,
 )
+from ._entry import Content
 from ._ids import new_id, new_message_id
 from ._message import Message
 from ._recorded import is_clean, recorded, recorded_block
@@ -102,8 +102,7 @@ def _set_stop(value: Value, command: SetStop, now: Clock) -> HistoryEntry | None
 
 def _compact(value: Value, command: Compact, now: Clock) -> HistoryEntry:
     summary = command.summary
-    if not isinstance(summary, str):
-        raise TypeError(f"a summary is a str, not {type(summary).__name__}")
+    _check_text(summary, "summary")
     if not summary or summary.isspace():
         raise ValueError("a summary must say something: the text given is empty")
     change = ContextChange(
@@ -123,8 +122,7 @@ def _clear(value: Value, command: ClearToolResults, now: Clock) -> HistoryEntry 
     if results.places.size - command.keep_last <= results.cleared:
         return None
     names = results_to_clear(value, command.keep_last)
-    if not names:
-        return None
+    assert names, "the first result that `cleared` does not count is never blank"
     change = ContextChange(kind="clear_tool_results", cleared=names)
     return _context_change(value, now(), change)
 
@@ -212,20 +210,19 @@ def _own_ids(value: Value, message: Message) -> Message:
 
     A replaced id is kept as ``ToolCall.model_id``.
     """
-    calls = message.tool_calls
-    if not calls:
-        return message
     seen: set[str] = set()
-    content: list[ContentBlock] = []
-    for block in message.content:
-        own = block
-        if type(block) is ToolCallBlock:
-            taken = block.id in seen or value.history.has_call(value.size, block.id)
-            if taken or not block.id:
-                own = structs.replace(block, id=new_id(), model_id=block.id)
-            seen.add(own.id)
-        content.append(own)
-    return structs.replace(message, content=tuple(content))
+
+    def own(block: ContentBlock) -> ContentBlock:
+        if type(block) is not ToolCallBlock:
+            return block
+        taken = block.id in seen or value.history.has_call(value.size, block.id)
+        if taken or not block.id:
+            block = structs.replace(block, id=new_id(), model_id=block.id)
+        seen.add(block.id)
+        return block
+
+    content = tuple([own(block) for block in message.content])
+    return structs.replace(message, content=content) if seen else message
 
 
 def _note_event(value: Value, command: NoteEvent, now: Clock) -> HistoryEntry:
@@ -297,15 +294,25 @@ def _result(
 
 def _recorded_content(content: Content) -> Content:
     if isinstance(content, str):
-        if not is_clean(content):
-            raise TypeError("a result's text holds half of a surrogate pair: not UTF-8")
+        _check_text(content, "result")
         return content
     return tuple(
         [recorded_block(block, f"result[{i}]") for i, block in enumerate(content)]
     )
 
 
+def _check_text(text: object, path: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"{path} must be a str, not {type(text).__name__}")
+    if not is_clean(text):
+        raise TypeError(
+            f"{path} has half of a surrogate pair, which no file can hold; decode it "
+            f"with errors='replace'"
+        )
+
+
 def _note_exchange(value: Value, command: NoteExchange, now: Clock) -> HistoryEntry:
+    _check_text(command.exchange.question, "question")
     return ExchangeEntry(
         kind=command.kind,
         content=command.exchange,

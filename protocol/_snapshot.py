@@ -1,7 +1,7 @@
 """`StateSnapshot`: the frozen value of a State at one moment."""
 
 from datetime import datetime
-from typing import Any, Never
+from typing import Any, Never, Self
 
 from ._content import ToolCallBlock
 from ._context import Messages, read_messages
@@ -143,6 +143,18 @@ class StateSnapshot:
     def __delattr__(self, name: str) -> Never:
         raise AttributeError(f"a snapshot never changes: cannot delete {name!r}")
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        raise TypeError(
+            "a snapshot lives in memory and cannot be pickled: keep its history, and "
+            "State(history=snapshot.history) rebuilds the same value"
+        )
+
     def __repr__(self) -> str:
         value = self._value
         return (
@@ -191,8 +203,11 @@ def messages_view(value: Value) -> Messages:
 
 
 def waits_for_user(value: Value) -> bool:
-    """Whether no call is pending and the last message is a reply without calls."""
-    if value.open is not None or not value.count:
+    """Whether no call is pending and the last message is a reply without calls.
+
+    A message added in the meantime counts as the last one, held or not.
+    """
+    if value.pending or value.held.size or not value.count:
         return False
     last = value.messages.at(value.count - 1)
     return last.role == "assistant" and not last.tool_calls

@@ -6,7 +6,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from ._content import ContentBlock, TextBlock, ToolResultBlock
-from ._context import put, put_all, release_held
+from ._context import put, put_all, release_held, take_out
 from ._entries import (
     ErrorEntry,
     ModelReplyEntry,
@@ -76,28 +76,13 @@ def error(value: Value, entry: ErrorEntry) -> None:
 
 
 def _take_back(value: Value, request: Thinking) -> None:
-    """Late notices that went in with a failed request wait again."""
-    notices = request.notices
-    if request.start is not None:
-        # Nothing else goes in while thinking: they are the last messages.
-        value.count = request.start
-    else:
-        _drop_messages(value, {message.message_id for message in notices.read()})
-    later = value.late.read()
-    view = notices.branch()
-    for message in later:
+    """Late notices that went in with a failed request wait again, before later ones."""
+    notices = request.notices.read()
+    take_out(value, request.start, notices)
+    view = request.notices.branch()
+    for message in value.late.read():
         view = view.append(message)
     value.late = view
-
-
-def _drop_messages(value: Value, ids: set[str | int]) -> None:
-    """A compaction moved the notices: those it kept are taken out where they stand."""
-    rest = [m for m in value.messages.read(value.count) if m.message_id not in ids]
-    if len(rest) != value.count:
-        value.messages = value.messages.branch(0)
-        value.count = 0
-        value.results = replace(value.results, places=NOTHING, changed=NOTHING)
-        put_all(value, rest)
 
 
 def tool_result(value: Value, entry: ToolResultEntry) -> None:

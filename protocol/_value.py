@@ -6,14 +6,14 @@
 3. What seldom changes stands in parts of its own, shared from value to value.
 """
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
 
 from ._content import ToolCallBlock
-from ._entries import NO_USAGE, HistoryEntry, ToolResultEntry
+from ._entries import ToolResultEntry
+from ._entry import NO_USAGE
+from ._history import History
 from ._json import FrozenDict
 from ._log import EMPTY, NOTHING, Log, View
 from ._message import Message
@@ -21,78 +21,6 @@ from ._stops import Question, Stopped
 from ._usage import Usage
 
 PhaseName: TypeAlias = Literal["idle", "thinking", "calling"]
-
-
-class History(Log[HistoryEntry]):
-    """The log of entries, with the ids that were used in it."""
-
-    __slots__ = ("calls", "children", "ends")
-
-    def __init__(self, parent: Self | None = None, base: int = 0) -> None:
-        self.items = []
-        self.parent = parent
-        self.base = base
-        self.calls: Mapping[str, int] = _NO_IDS
-        self.children: Mapping[str, int] = _NO_IDS
-        self.ends: Mapping[str, int] = _NO_IDS
-
-    def note_calls(self, index: int, calls: tuple[ToolCallBlock, ...]) -> None:
-        """Remember that the entry at ``index`` brought these calls."""
-        if calls:
-            self.calls = _noted(self.calls, index, [call.id for call in calls])
-
-    def note_children(self, index: int, child_ids: tuple[str, ...]) -> None:
-        """Remember that the entry at ``index`` named these children."""
-        if child_ids:
-            self.children = _noted(self.children, index, child_ids)
-
-    def note_end(self, index: int, child_id: str) -> None:
-        """Remember that the entry at ``index`` ended this background child."""
-        self.ends = _noted(self.ends, index, (child_id,))
-
-    def has_end(self, size: int, child_id: str) -> bool:
-        """Whether one of the first ``size`` entries ended this background child."""
-        log: Self | None = self
-        while log is not None:
-            if log.ends.get(child_id, size) < size:
-                return True
-            size = min(size, log.base)
-            log = log.parent
-        return False
-
-    def has_call(self, size: int, call_id: str) -> bool:
-        """Whether one of the first ``size`` entries brought a call of this id."""
-        log: Self | None = self
-        while log is not None:
-            if log.calls.get(call_id, size) < size:
-                return True
-            size = min(size, log.base)
-            log = log.parent
-        return False
-
-    def has_child(self, size: int, child_id: str) -> bool:
-        """Whether one of the first ``size`` entries named this child."""
-        log: Self | None = self
-        while log is not None:
-            if log.children.get(child_id, size) < size:
-                return True
-            size = min(size, log.base)
-            log = log.parent
-        return False
-
-
-_NO_IDS: Mapping[str, int] = MappingProxyType({})
-
-
-def _noted(
-    index_of: Mapping[str, int], index: int, names: Iterable[str]
-) -> Mapping[str, int]:
-    """The ids with these noted; the first entry that brought an id stays noted."""
-    noted = index_of if isinstance(index_of, dict) else {}
-    for name in names:
-        if noted.get(name, index) >= index:
-            noted[name] = index
-    return noted
 
 
 class OpenCalls:
@@ -128,10 +56,14 @@ class OpenCalls:
 
     def answer(self, answered: int, entry: ToolResultEntry) -> "OpenCalls":
         """Add a result behind the first ``answered``; return the calls that have it."""
-        calls = self if len(self.answers) == answered else self.copy(answered)
-        calls.ranks[entry.call.id] = answered
-        calls.answers.append(entry)
-        return calls
+        answers, ranks, call_id = self.answers, self.ranks, entry.call.id
+        if len(answers) == answered:
+            answers.append(entry)
+            # No call between question and note: nothing can come between.
+            if answers[answered] is entry:
+                ranks[call_id] = answered
+                return self
+        return self.copy(answered).answer(answered, entry)
 
     def in_order(self, answered: int) -> list[ToolResultEntry]:
         """The first ``answered`` results, in request order."""
@@ -226,6 +158,10 @@ class Value(msgspec.Struct):
     reply_answer: str | None = None
     """The text of the last reply without calls."""
     facts: Facts = NO_FACTS
+
+    if TYPE_CHECKING:
+
+        def __copy__(self) -> Self: ...
 
     @property
     def phase(self) -> PhaseName:
