@@ -81,12 +81,29 @@ from ._state import StateStatistics as StateStatistics
 from .models import Model as Model
 from .models import Request as Request
 from .models import ToolSpec as ToolSpec
+from .people import AllowByDefault as AllowByDefault
+from .people import AllowByName as AllowByName
+from .people import AllowByReadOnly as AllowByReadOnly
+from .people import Allowed as Allowed
+from .people import AskHuman as AskHuman
+from .people import DecideByHuman as DecideByHuman
+from .people import Denied as Denied
+from .people import DenyByName as DenyByName
+from .people import Human as Human
+from .people import Inbox as Inbox
+from .people import Permission as Permission
+from .people import Reporter as Reporter
 
 __all__ = [
     "ActorClosed",
     "AgentInfo",
+    "AllowByDefault",
+    "AllowByName",
+    "AllowByReadOnly",
+    "Allowed",
     "AnnotationBlock",
     "AnnotationRef",
+    "AskHuman",
     "AudioBlock",
     "AuthError",
     "BudgetExceeded",
@@ -96,6 +113,9 @@ __all__ = [
     "ContextTooLongError",
     "CutOffError",
     "DataBlock",
+    "DecideByHuman",
+    "Denied",
+    "DenyByName",
     "DocumentBlock",
     "ErrorBlock",
     "ErrorEntry",
@@ -107,8 +127,10 @@ __all__ = [
     "GraphError",
     "GraphRecursionError",
     "HistoryEntry",
+    "Human",
     "Image",
     "ImageBlock",
+    "Inbox",
     "MediaRef",
     "Message",
     "MessageEntry",
@@ -121,6 +143,7 @@ __all__ = [
     "NodeError",
     "Origin",
     "OutputError",
+    "Permission",
     "PermissionWarning",
     "Price",
     "ProviderError",
@@ -130,6 +153,7 @@ __all__ = [
     "ReasoningBlock",
     "RemoteToolCallBlock",
     "Reply",
+    "Reporter",
     "Request",
     "ResumeWarning",
     "RunCancelled",
