@@ -93,6 +93,11 @@ from .people import Human as Human
 from .people import Inbox as Inbox
 from .people import Permission as Permission
 from .people import Reporter as Reporter
+from .stores import MemoryStore as MemoryStore
+from .stores import Record as Record
+from .stores import Saved as Saved
+from .stores import Store as Store
+from .stores import refuse_conflict as refuse_conflict
 
 __all__ = [
     "ActorClosed",
@@ -132,6 +137,7 @@ __all__ = [
     "ImageBlock",
     "Inbox",
     "MediaRef",
+    "MemoryStore",
     "Message",
     "MessageEntry",
     "Model",
@@ -151,6 +157,7 @@ __all__ = [
     "RateLimitError",
     "RawBlock",
     "ReasoningBlock",
+    "Record",
     "RemoteToolCallBlock",
     "Reply",
     "Reporter",
@@ -158,6 +165,7 @@ __all__ = [
     "ResumeWarning",
     "RunCancelled",
     "RunStartEntry",
+    "Saved",
     "State",
     "StateSnapshot",
     "StateStatistics",
@@ -169,6 +177,7 @@ __all__ = [
     "StoppedByPermission",
     "StoppedByQuestion",
     "StoppedByUntil",
+    "Store",
     "StoreConflict",
     "StoreDamaged",
     "StoreUnknown",
@@ -185,6 +194,7 @@ __all__ = [
     "UnknownEntry",
     "Usage",
     "VideoBlock",
+    "refuse_conflict",
     "set_message_ids",
 ]
 

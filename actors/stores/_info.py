@@ -1,0 +1,150 @@
+"""What is told of a State beside its entries, and how lists are filtered by it.
+
+Info is small, in JSON form, and made in constant time with every write:
+
+epoch, writer, after   who writes; see `actors.stores._lease`
+entries                how many entries the State has
+created, updated       when the first and the latest entry were recorded, POSIX seconds
+turn, phase, finished  as the State has them
+stopped                the kind of its stop, or None
+agent, model           the name and the model of the agent that ran it last, or None
+parent                 the id of the State whose call started it, or None
+questions              how many questions wait for an answer
+title                  the beginning of the first user message, or None
+requests, input_tokens, output_tokens, cost     its usage
+forked_from            the id of the State it is a fork of, and its length, or None
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from actors._family import Origin
+from protocol import HistoryEntry, Message, RunStartEntry
+from protocol._value import Value
+
+from ._record import Saved
+
+TITLE_CHARACTERS_MAX = 80
+
+EQUAL_FILTERS = ("agent", "finished", "parent", "phase")
+"""Filters of `list` that ask for one value of the info."""
+
+TIME_FILTERS = ("updated_after", "updated_before")
+"""Filters of `list` that bound the time of the latest entry, in POSIX seconds; a
+State updated at that very moment is left out."""
+
+
+class Facts(msgspec.Struct):
+    """What of the info does not stand in the value, or is dear to make again."""
+
+    agent: str | None = None
+    model: str | None = None
+    title: str | None = None
+    created: float | None = None
+    origin: Origin | None = None
+
+    def note(self, entries: Sequence[HistoryEntry], value: Value) -> None:
+        """Take in what these entries, the latest of the value, bring."""
+        for entry in reversed(entries):
+            if type(entry) is RunStartEntry:
+                self.agent, self.model = entry.content.name, entry.content.model
+                break
+        if self.title is None and value.facts.first_user is not None:
+            self.title = title_of(value.facts.first_user)
+        if self.created is None and value.size:
+            self.created = value.history.at(0).at.timestamp()
+
+
+def title_of(message: Message) -> str:
+    """The beginning of a message, in one line."""
+    words = message.text()[: 4 * TITLE_CHARACTERS_MAX].split()
+    return " ".join(words)[:TITLE_CHARACTERS_MAX]
+
+
+def info_of(value: Value, facts: Facts) -> dict[str, Any]:
+    """What is told of a State with this value, the lease left out."""
+    usage, stopped = value.usage, value.facts.stopped
+    size, parent, origin = value.size, value.facts.parent, facts.origin
+    return {
+        "entries": size,
+        "created": facts.created,
+        "updated": value.history.at(size - 1).at.timestamp() if size else None,
+        "turn": value.turn,
+        "phase": value.phase,
+        "finished": value.facts.finished,
+        "stopped": None if stopped is None else type(stopped).__name__,
+        "agent": facts.agent,
+        "model": facts.model,
+        "parent": None if parent is None else parent[0],
+        "questions": len(value.facts.questions),
+        "title": facts.title,
+        "requests": usage.requests,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost": usage.cost,
+        "forked_from": None if origin is None else [origin.id, origin.entries],
+    }
+
+
+def facts_of(info: Mapping[str, Any]) -> Facts:
+    """The facts that a loaded State goes on with."""
+    origin = info.get("forked_from")
+    return Facts(
+        agent=info.get("agent"),
+        model=info.get("model"),
+        title=info.get("title"),
+        created=info.get("created"),
+        origin=None if origin is None else Origin(*origin),
+    )
+
+
+def check_filters(filters: Mapping[str, Any]) -> None:
+    """Refuse a filter that no list knows.
+
+    Raises:
+        TypeError: with the names that there are.
+    """
+    for name in filters:
+        if name not in EQUAL_FILTERS and name not in TIME_FILTERS:
+            raise TypeError(
+                f"list has no filter {name!r}: there are "
+                f"{', '.join((*EQUAL_FILTERS, *TIME_FILTERS))}"
+            )
+
+
+def page_of(
+    found: Sequence[Saved], limit: int, after: Saved | None, filters: Mapping[str, Any]
+) -> list[Saved]:
+    """The page of these, newest first, that follows ``after``.
+
+    For a store that has all its infos at hand. A damaged State, whose info may be
+    lost, is never filtered out.
+    """
+    check_filters(filters)
+    chosen = [
+        each
+        for each in found
+        if (each.damage is not None or _matches(each, filters))
+        and (after is None or _place(each) < _place(after))
+    ]
+    chosen.sort(key=_place, reverse=True)
+    return chosen[:limit]
+
+
+def _place(saved: Saved) -> tuple[float, str]:
+    return saved.updated, saved.id
+
+
+def _matches(saved: Saved, filters: Mapping[str, Any]) -> bool:
+    for name, wanted in filters.items():
+        if name == "updated_after":
+            keep = saved.updated > wanted
+        elif name == "updated_before":
+            keep = saved.updated < wanted
+        else:
+            keep = saved.info.get(name) == wanted
+        if not keep:
+            return False
+    return True
