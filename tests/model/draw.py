@@ -17,15 +17,18 @@ from protocol import (
     StoppedByUntil,
     TextBlock,
     ToolCall,
+    ToolOutcomeKind,
     ToolResultBlock,
     Usage,
 )
+
+from .expected import is_dict, is_list
 
 TEXTS = ("go", "and now?", "look again", "stop it", "ä ☃")
 NAMES = ("search", "read", "write")
 IMAGE = ImageBlock(media=MediaRef(kind="url", url="https://example.org/a.png"))
 SOUND = AudioBlock(media=MediaRef(kind="url", url="https://example.org/a.ogg"))
-OUTCOMES = (
+OUTCOMES: tuple[ToolOutcomeKind, ...] = (
     "done",
     "done",
     "done",
@@ -191,3 +194,22 @@ class Draw:
         block = ToolResultBlock(call_id=call.id, output=self.content(), name=call.name)
         said = Message(role="assistant", content=(call,), tokens=7)
         return said, Message.tool_message([block])
+
+
+def thawed(value: object) -> Any:
+    """The same JSON in plain dicts and lists."""
+    if is_dict(value):
+        return {key: thawed(item) for key, item in value.items()}
+    if is_list(value):
+        return list(map(thawed, value))
+    return value
+
+
+def change_data(data: dict[str, Any], way: str, key: str, value: Any) -> None:
+    """One change of extra data; two copies changed this way are equal."""
+    if way == "pop":
+        data.pop(key, None)
+    elif way == "inside" and isinstance(data.get("deep"), dict):
+        data["deep"]["more"] = value
+    else:
+        data[key] = value

@@ -282,6 +282,26 @@ class Expected:
             return NOTHING
         return records(kind="stop", content=stopped)
 
+    def note_start(self, call: ToolCall, key: str) -> Outcome:
+        if call.id not in [each.id for each in self.value.pending]:
+            return refused(ValueError)
+        return records(kind="call_start", call=call, content=key)
+
+    def end_child(self, end: Any, usage: Usage) -> Outcome:
+        if end.child_id in self.value.ended:
+            return NOTHING
+        return records(kind="child_end", content=end, usage=usage)
+
+    def ask(self, question: Any) -> Outcome:
+        if question.id in self.value.questions:
+            return refused(ValueError)
+        return records(kind="question", content=question)
+
+    def answer_question(self, answer: Any) -> Outcome:
+        if answer.question_id not in self.value.questions:
+            return refused(ValueError)
+        return records(kind="answer", content=answer)
+
     def import_messages(self, messages: tuple[Message, ...]) -> Outcome:
         if self.value.phase != IDLE:
             return refused(ValueError)

@@ -13,29 +13,44 @@ from protocol import (
     Exchange,
     Message,
     ModelEvent,
+    Question,
     StateSnapshot,
     ToolCall,
-    UnknownEntry,
 )
 from protocol._commands import (
+    AnswerQuestion,
     AnyCommand,
+    Ask,
     CloseCall,
     Compact,
+    EndChild,
     Fail,
     Import,
     NoteEvent,
     NoteExchange,
+    NoteStart,
     Receive,
     ReportLate,
     Request,
     SetStop,
     StartRun,
 )
+from protocol._work_entries import Answer, ChildEnd
 
-from .draw import JSON_VALUES, NOT_JSON, STOPS, WRONG_MESSAGES, Draw, Review
-from .expected import Outcome, is_dict, is_list, refused
+from .draw import (
+    JSON_VALUES,
+    NOT_JSON,
+    OUTCOMES,
+    STOPS,
+    WRONG_MESSAGES,
+    Draw,
+    Review,
+    change_data,
+    thawed,
+)
+from .expected import Outcome, refused
 from .oracle import CALLING, IDLE, THINKING
-from .pair import Pair, compare_histories
+from .pair import Pair, altered, compare_histories
 
 
 class Sequence:
@@ -60,7 +75,8 @@ class Sequence:
         for _ in range(self.random.randint(5, 30)):
             self.step()
         self.check()
-        self.altered_history()
+        for _ in range(2):
+            compare_histories(altered(self.pair.expected.history, self.random))
 
     def check(self) -> None:
         """Check what was kept on the way."""
@@ -68,6 +84,7 @@ class Sequence:
             pair.compare()
             pair.check_kept()
             pair.replay()
+            pair.check_children()
 
     def draw_from(self, random: Random) -> None:
         """Draw from another `Random` from now on."""
@@ -88,6 +105,8 @@ class Sequence:
             self.pair.keep_snapshot()
         if self.draw.chance(0.1):
             self.pair.replay()
+        if self.draw.chance(0.03):
+            self.pair.reload()
         if len(self.pairs) > 1 and self.draw.chance(0.1):
             self.pair = self.random.choice(self.pairs)
 
@@ -146,11 +165,11 @@ class Sequence:
         value = self.random.choice(NOT_JSON if way == "wrong" else JSON_VALUES)
         pair = self.pair
         edited = thawed(pair.expected.value.extra)
-        _change(edited, way, key, value)
+        change_data(edited, way, key, value)
 
         def act() -> None:
             with pair.state.edit_extra_data() as data:
-                _change(data, way, key, value)
+                change_data(data, way, key, value)
 
         pair.do(pair.expected.edit_extra_data(edited), act)
 
@@ -232,6 +251,47 @@ class Sequence:
             return self.random.choice(value.calls)
         return ToolCall(id="unknown", name="search", args={})
 
+    def note_start(self) -> None:
+        call, key = self._some_call(), self.draw.text()
+        self._send(
+            self.pair.expected.note_start(call, key), NoteStart(call=call, key=key)
+        )
+
+    def end_child(self) -> None:
+        """The same child may be said to have ended more than once."""
+        end = ChildEnd(
+            child_id=f"child-{self.random.randrange(4)}",
+            name="helper",
+            outcome=self.random.choice(OUTCOMES),
+            text=self.draw.content(),
+        )
+        usage = self.draw.usage()
+        self._send(
+            self.pair.expected.end_child(end, usage), EndChild(end=end, usage=usage)
+        )
+
+    def ask(self) -> None:
+        pending = self.pair.expected.value.pending
+        asking = (
+            self.random.choice(pending) if self.draw.chance(0.8) and pending else None
+        )
+        question = Question(
+            id=f"question-{self.random.randrange(3)}",
+            state_id=self.pair.state.id,
+            call=asking,
+            prompt=self.draw.text(),
+        )
+        self._send(self.pair.expected.ask(question), Ask(question=question))
+
+    def answer_question(self) -> None:
+        answer = Answer(
+            question_id=f"question-{self.random.randrange(3)}",
+            answered=self.draw.chance(0.8),
+            value=self.random.choice(JSON_VALUES),
+        )
+        outcome = self.pair.expected.answer_question(answer)
+        self._send(outcome, AnswerQuestion(answer=answer))
+
     def exchange(self) -> None:
         kinds: tuple[Literal["ask"], Literal["human"]] = ("ask", "human")
         kind = self.random.choice(kinds)
@@ -270,28 +330,6 @@ class Sequence:
         # The runtime's own door: what users may not say goes through the mailbox.
         self.pair.do(outcome, lambda: self.pair.state._mailbox.send(command))
 
-    # Histories that nobody recorded.
-
-    def altered_history(self) -> None:
-        """One entry goes, comes twice or changes places: refused, or one value."""
-        entries = list(self.pair.expected.history)
-        if not entries:
-            return
-        at = self.random.randrange(len(entries))
-        match self.random.randrange(5):
-            case 0:
-                del entries[at]
-            case 1:
-                entries.insert(at, self.random.choice(entries))
-            case 2:
-                other = self.random.randrange(len(entries))
-                entries[at], entries[other] = entries[other], entries[at]
-            case 3:
-                entries.insert(at, UnknownEntry(kind="of_2031", raw=b"\x80"))
-            case _:
-                del entries[at:]
-        compare_histories(entries)
-
 
 def run_seed(seed: int) -> Sequence:
     """Run one sequence; a difference says how to see it again."""
@@ -303,24 +341,6 @@ def run_seed(seed: int) -> Sequence:
             f"State and oracle differ; repeat it with: python -m tests.model {seed}"
         ) from error
     return sequence
-
-
-def thawed(value: object) -> Any:
-    """The same JSON in plain dicts and lists."""
-    if is_dict(value):
-        return {key: thawed(item) for key, item in value.items()}
-    if is_list(value):
-        return list(map(thawed, value))
-    return value
-
-
-def _change(data: dict[str, Any], way: str, key: str, value: Any) -> None:
-    if way == "pop":
-        data.pop(key, None)
-    elif way == "inside" and isinstance(data.get("deep"), dict):
-        data["deep"]["more"] = value
-    else:
-        data[key] = value
 
 
 Step = Callable[[Sequence], None]
@@ -347,6 +367,10 @@ _ALWAYS: dict[Step, float] = {
     Sequence.receive: 0.3,
     Sequence.close_call: 0.3,
     Sequence.request: 0.3,
+    Sequence.note_start: 0.2,
+    Sequence.end_child: 0.4,
+    Sequence.ask: 0.2,
+    Sequence.answer_question: 0.3,
 }
 
 
@@ -362,5 +386,5 @@ def _likely(more: dict[Step, float]) -> tuple[list[Step], list[float]]:
 _LIKELY: dict[str, tuple[list[Step], list[float]]] = {
     IDLE: _likely({Sequence.request: 6}),
     THINKING: _likely({Sequence.receive: 7, Sequence.fail: 1.2}),
-    CALLING: _likely({Sequence.close_call: 9}),
+    CALLING: _likely({Sequence.close_call: 9, Sequence.note_start: 1}),
 }

@@ -51,6 +51,8 @@ class Value:
     stopped: Any = None
     first_user: Message | None = None
     parent: tuple[str, str | None] | None = None
+    ended: list[str] = field(default_factory=list[str])
+    questions: list[str] = field(default_factory=list[str])
 
     def copy(self) -> "Value":
         """The same value with lists and dicts of its own."""
@@ -63,6 +65,8 @@ class Value:
             waiting=list(self.waiting),
             taken_in=list(self.taken_in),
             extra=dict(self.extra),
+            ended=list(self.ended),
+            questions=list(self.questions),
         )
 
     @property
@@ -185,6 +189,8 @@ def _tool_result(value: Value, entry: Any) -> None:
     blocks = [result_block(value.results[call.id]) for call in value.calls]
     value.messages.append(Message(role="tool", content=blocks))
     value.calls, value.results = [], {}
+    # What its calls asked is settled with the turn.
+    value.questions = []
     let_in(value)
 
 
@@ -201,10 +207,41 @@ def result_block(entry: Any) -> ToolResultBlock:
 
 def late_notice(entry: Any) -> Message:
     """What the model is told about a call that went on after its end."""
-    content = entry.content
-    blocks = [TextBlock(text=content)] if isinstance(content, str) else content
-    text = "".join(b.text if b.type == "text" else f"[{b.type}]" for b in blocks)
+    text = words(entry.content)
     return Message.notice(f"interrupted {entry.call.name} finished later: {text}")
+
+
+def words(content: Any) -> str:
+    """Text or blocks as words; what is not text is named in brackets."""
+    blocks = [TextBlock(text=content)] if isinstance(content, str) else content
+    return "".join(b.text if b.type == "text" else f"[{b.type}]" for b in blocks)
+
+
+def _call_start(value: Value, entry: Any) -> None:
+    if entry.call.id not in [call.id for call in value.pending]:
+        raise Refused("it names no open call")
+
+
+def _child_end(value: Value, entry: Any) -> None:
+    end = entry.content
+    if end.child_id in value.ended:
+        return
+    value.ended.append(end.child_id)
+    value.usage = value.usage + entry.usage
+    said = f"{end.name} ({end.child_id}) ended, {end.outcome}: {words(end.text)}"
+    value.waiting.append(Message.notice(said))
+
+
+def _question(value: Value, entry: Any) -> None:
+    if entry.content.id in value.questions:
+        raise Refused("it is open already")
+    value.questions.append(entry.content.id)
+
+
+def _answer(value: Value, entry: Any) -> None:
+    if entry.content.question_id not in value.questions:
+        raise Refused("it is not open")
+    value.questions.remove(entry.content.question_id)
 
 
 def _usage_only(value: Value, entry: Any) -> None:
@@ -318,6 +355,8 @@ def restored(values: list[Value], change: Any) -> Value:
     value = values[size].copy()
     value.usage = values[-1].usage
     value.parent = values[-1].parent
+    # A child that ended once never ends again: its usage is counted.
+    value.ended = values[-1].ended
     return value
 
 
@@ -336,6 +375,10 @@ EFFECTS: dict[str, Effect] = {
     "stop": _stop,
     "extra_data": _extra_data,
     "error": _error,
+    "call_start": _call_start,
+    "child_end": _child_end,
+    "question": _question,
+    "answer": _answer,
 }
 
 CHANGES: dict[str, Callable[[Value, Any, Any], None]] = {

@@ -7,13 +7,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from random import Random
+from typing import Any, cast
 
 from actors import ActorClosed, State
-from protocol import Message, StateSnapshot
+from protocol import HistoryEntry, Message, StateSnapshot, UnknownEntry
+from protocol._codec import decode_entry, encode_entry
+from protocol._snapshot import value_of, waits_for_user
 
 from .expected import Expected, Outcome, same
-from .oracle import CannotFollow, Value, fold
+from .oracle import IDLE, CannotFollow, Value, fold
 
 FIELDS = (
     "messages",
@@ -101,17 +104,47 @@ class Pair:
         compare_value(state, expected.value)
         parent = expected.value.parent or (None, None)
         assert (state.parent_id, state.parent_call_id) == parent, "parent"
+        if expected.value.phase == IDLE:
+            waits = waits_for_user(value_of(state.snapshot()))
+            assert waits == expected.value.waiting_for_user, "waiting for the user"
         first, last = (history[0].at, history[-1].at) if history else (None, None)
         assert (state.created_at, state.updated_at) == (first, last), "times"
 
     def replay(self) -> None:
         """A State made from the history has the same value, mid-turn too."""
-        copy = State(history=self.state.history)
+        self._compare_with(State(history=self.state.history))
+
+    def reload(self) -> None:
+        """So has one whose history was written down and read again."""
+        history = [decode_entry(encode_entry(e)) for e in self.state.history]
+        assert tuple(history) == self.state.history, "the codec changed an entry"
+        self._compare_with(State(history=cast("list[HistoryEntry]", history)))
+
+    def _compare_with(self, copy: State) -> None:
         snapshot = self.state.snapshot()
         assert copy.snapshot() == snapshot, "a replay differs"
         ids = [message.message_id for message in copy.messages]
         assert ids == [m.message_id for m in snapshot.messages], "ids of a replay"
         compare_value(copy, self.expected.value)
+
+    def check_children(self) -> None:
+        """A child is known by the results that name it; here none can be opened."""
+        known = {
+            child_id
+            for entry in self.expected.history
+            if entry.kind == "tool_result"
+            for child_id in entry.child_ids
+        }
+        for child_id, error in {
+            **dict.fromkeys(known, ValueError),
+            "-": KeyError,
+        }.items():
+            try:
+                self.state.child(child_id)
+            except (KeyError, ValueError) as raised:
+                assert type(raised) is error, f"child {child_id!r}: {raised!r}"
+            else:
+                raise AssertionError(f"{child_id!r} was opened")
 
     def keep_snapshot(self) -> None:
         snapshot = self.state.snapshot()
@@ -177,6 +210,27 @@ def field_of(value: Value, name: str) -> Any:
             return value.extra
         case _:
             return getattr(value, name)
+
+
+def altered(history: list[Any], random: Random) -> list[Any]:
+    """A history that nobody recorded: entries go, come twice or change places."""
+    entries = list(history)
+    if not entries:
+        return entries
+    at = random.randrange(len(entries))
+    match random.randrange(5):
+        case 0:
+            del entries[at]
+        case 1:
+            entries.insert(at, random.choice(entries))
+        case 2:
+            other = random.randrange(len(entries))
+            entries[at], entries[other] = entries[other], entries[at]
+        case 3:
+            entries.insert(at, UnknownEntry(kind="of_2031", raw=b"\x80"))
+        case _:
+            del entries[at:]
+    return entries
 
 
 def compare_histories(entries: list[Any]) -> None:

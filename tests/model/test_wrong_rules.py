@@ -163,6 +163,18 @@ def restore_keeps_the_stop(before: Value, entry: Any, after: Value) -> None:
     after.stopped = before.stopped
 
 
+def restore_forgets_ended(before: Value, entry: Any, after: Value) -> None:
+    after.ended = []
+
+
+def child_ends_silently(before: Value, entry: Any, after: Value) -> None:
+    after.waiting = before.waiting
+
+
+def question_stays_open(before: Value, entry: Any, after: Value) -> None:
+    after.questions = before.questions
+
+
 WRONG: list[tuple[str, WrongChange]] = [
     ("notice", first_of_a_notice),
     ("user", first_not_while_held),
@@ -199,6 +211,11 @@ WRONG: list[tuple[str, WrongChange]] = [
     ("restore", restore_stays_finished),
     ("restore", restore_keeps_the_answer),
     ("restore", restore_keeps_the_stop),
+    ("restore", restore_forgets_ended),
+    ("child_end", child_ends_silently),
+    ("child_end", usage_lost),
+    ("answer", question_stays_open),
+    ("tool_result", question_stays_open),
 ]
 
 
