@@ -1,5 +1,8 @@
 """`Reporter`: somebody who looks on."""
 
+from inspect import iscoroutinefunction
+from typing import Any
+
 from actors._events import (
     ChildEnd,
     ChildStart,
@@ -25,7 +28,19 @@ class Reporter:
     raises is counted and logged, and disturbs no run.
 
     A reporter that several supervisors share is called from a thread for each of them.
+
+    Raises:
+        TypeError: when a class is derived whose hook is async.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, hook in vars(cls).items():
+            if name.startswith("on_") and iscoroutinefunction(hook):
+                raise TypeError(
+                    f"{cls.__name__}.{name} is async, and nobody would await it: "
+                    f"write `def {name}(self, event)`, it may block"
+                )
 
     def on_run_start(self, event: RunStart) -> None:
         """Handle the start of a run."""

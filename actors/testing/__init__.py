@@ -1,0 +1,8 @@
+"""Kits and fakes to test agents, and what you build for them."""
+
+from ._check_reporter import check_reporter as check_reporter
+
+__all__ = ["check_reporter"]
+
+for _name in __all__:
+    globals()[_name].__module__ = __name__  # tracebacks name the public path
