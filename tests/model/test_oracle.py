@@ -5,7 +5,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from actors import Message, State
 
 from .generate import run_seed
 from .rare import CASES, reached
@@ -48,3 +51,18 @@ def test_the_sequences_reach_every_rare_case() -> None:
         if not missing:
             return
     raise AssertionError(f"never reached: {missing}")
+
+
+def test_a_restore_to_an_equal_snapshot_of_another_state_gives_its_own_values() -> None:
+    hello = Message.user("hello")
+    again = msgspec.structs.replace(hello, message_id="another")
+    state = State(messages=[hello], extra_data={"n": 1})
+    other = State(messages=[again], extra_data={"n": True})
+    state.finish("done")
+
+    state.restore(other.snapshot())
+
+    assert state.extra_data["n"] is not True
+    assert state.messages[0].message_id == hello.message_id
+    replayed = State(history=state.history)
+    assert replayed.messages[0].message_id == hello.message_id
