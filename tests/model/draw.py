@@ -81,6 +81,7 @@ WRONG_MESSAGES: tuple[Any, ...] = (
     Message.user(""),
     Message(role="user", content=()),
     Message(role="user", content=(TextBlock(text="hear"), SOUND)),
+    Message.user("lone \ud800"),
 )
 
 
@@ -129,6 +130,8 @@ class Draw:
     def message(self) -> Message:
         if self.chance(0.25):
             return Message.notice(self.text())
+        if self.chance(0.03):
+            return Message.user(" ")
         if self.chance(0.15):
             return Message.user("" if self.chance(0.5) else self.text(), IMAGE)
         return Message.user(self.text())
@@ -148,10 +151,14 @@ class Draw:
             blocks.append(TextBlock(text=self.text()))
         if self.chance(0.6):
             blocks.extend(self.call() for _ in range(self.random.randint(1, 3)))
-        tokens = None if self.chance(0.3) else self.random.randrange(1000)
+        tokens = None if self.chance(0.3) else self.random.randrange(1, 1000)
         reason = self.random.choice((None, "stop", "length", "max_tokens"))
+        # A model may say it of the reply, of its message, or of both.
         message = Message(
-            role="assistant", content=blocks, tokens=tokens, stop_reason=reason
+            role="assistant",
+            content=blocks,
+            tokens=tokens if self.chance(0.5) else None,
+            stop_reason=reason if self.chance(0.5) else None,
         )
         return Reply(
             message=message,

@@ -89,6 +89,8 @@ class Expected:
             return refused(ValueError)
         if not said and not shown:
             return refused(ValueError)
+        if not is_clean(message.text()):
+            return refused(TypeError)
         kind = "notice" if message.text().startswith("[notice] ") else "user"
         return records(
             kind=kind, message=message, message__message_id=message.message_id
@@ -111,6 +113,8 @@ class Expected:
             errors.append(TypeError)
         elif not summary.strip():
             errors.append(ValueError)
+        elif not is_clean(summary):
+            errors.append(TypeError)
         if errors:
             return refused(*errors)
         return records(
@@ -200,8 +204,11 @@ class Expected:
     def receive(self, reply: Any) -> Outcome:
         if self.value.phase != THINKING:
             return refused(ValueError)
+        said = reply.message
         return records(
             kind="model_reply",
+            content__message__tokens=said.tokens or reply.context_tokens,
+            content__message__stop_reason=said.stop_reason or reply.stop_reason,
             content__usage=reply.usage,
             content__context_tokens=reply.context_tokens,
             content__stop_reason=reply.stop_reason,
@@ -341,12 +348,17 @@ def is_dict(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
+def is_clean(text: str) -> bool:
+    """Whether the text has no half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def json_form(value: object) -> Any:
     """The plain JSON of a value: tuples are lists, dataclasses are dicts."""
     if value is None or type(value) in {bool, int}:
         return value
     if type(value) is str:
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        if not is_clean(value):
             raise TypeError("half a surrogate pair")
         return value
     if type(value) is float and math.isfinite(value):

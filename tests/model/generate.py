@@ -138,7 +138,7 @@ class Sequence:
     def compact(self) -> None:
         summary: Any = self.draw.text()
         if self.draw.chance(0.15):
-            summary = self.random.choice(("", " \n", None, 3))
+            summary = self.random.choice(("", " \n", None, 3, "lone \ud800"))
         outcome = self.pair.expected.compact(summary)
         self.pair.do(outcome, lambda: self.pair.state.compact(summary))
 
