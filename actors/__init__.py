@@ -68,6 +68,7 @@ from protocol import ToolCallBlock as ToolCallBlock
 from protocol import ToolError as ToolError
 from protocol import ToolInputError as ToolInputError
 from protocol import ToolOutcomeKind as ToolOutcomeKind
+from protocol import ToolResult as ToolResult
 from protocol import ToolResultBlock as ToolResultBlock
 from protocol import ToolResultEntry as ToolResultEntry
 from protocol import UnknownEntry as UnknownEntry
@@ -77,7 +78,7 @@ from protocol import set_message_ids as set_message_ids
 
 from ._family import Origin as Origin
 from ._state import State as State
-from ._state import StateStatistics as StateStatistics
+from ._statistics import StateStatistics as StateStatistics
 from .models import Model as Model
 from .models import Request as Request
 from .models import ToolSpec as ToolSpec
@@ -98,6 +99,8 @@ from .stores import Record as Record
 from .stores import Saved as Saved
 from .stores import Store as Store
 from .stores import refuse_conflict as refuse_conflict
+from .tools import Tool as Tool
+from .tools import tool as tool
 
 __all__ = [
     "ActorClosed",
@@ -183,11 +186,13 @@ __all__ = [
     "StoreUnknown",
     "TextBlock",
     "TokenUsages",
+    "Tool",
     "ToolCall",
     "ToolCallBlock",
     "ToolError",
     "ToolInputError",
     "ToolOutcomeKind",
+    "ToolResult",
     "ToolResultBlock",
     "ToolResultEntry",
     "ToolSpec",
@@ -196,7 +201,8 @@ __all__ = [
     "VideoBlock",
     "refuse_conflict",
     "set_message_ids",
+    "tool",
 ]
 
-for _public in (Model, Origin, Request, State, StateStatistics, ToolSpec):
+for _public in (Model, Origin, Request, State, StateStatistics, Tool, ToolSpec, tool):
     _public.__module__ = __name__  # pickles and tracebacks name the public path

@@ -18,7 +18,7 @@ PROTOCOL_ORDER = (
     "_errors", "_not_json", "_json", "_ids", "_usage",
     "_media", "_content", "_raw_calls", "_files", "_message", "_recorded", "_pairs",
     "_entry", "_stops", "_work_entries", "_entries", "_log", "_history", "_value",
-    "_context", "_snapshot", "_lines", "_commands", "_phases", "_turns", "_fold", "_rules", "_decide",
+    "_context", "_reading", "_snapshot", "_lines", "_commands", "_phases", "_turns", "_fold", "_rules", "_decide",
     "_sealed", "_shape", "_tool_result", "_reducers", "_exec_meta", "_fields",
     "_declared", "_agent_state", "_state_updates",
     "_codec", "_records", "_publish",
@@ -29,11 +29,12 @@ PROTOCOL_ORDER = (
 # level and from those before it; within a level the modules form no circle.
 ACTORS_LEVELS = (
     {"_neighbour"},
-    {"_mailbox", "_edits", "_events", "_misuse"},
+    {"_mailbox", "_edits", "_events", "_misuse", "_statistics", "_typed"},
+    {"_words", "_faults"},
     {"_beginning"},
     {"_state", "_family"},
     {"_limits", "_node", "_grace", "_threads", "_supervisor", "_run"},
-    {"tools", "models", "stores", "people", "_gate", "_structured"},
+    {"tools", "models", "stores", "people", "_structured"},
     {"_think", "_calls", "_drive", "_agent", "_loop", "_stream", "_sync", "_ask"},
     {"graph"},
     {"report", "cli", "testing", "aio", "otel", "__main__"},
