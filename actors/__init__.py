@@ -79,7 +79,10 @@ from protocol import set_message_ids as set_message_ids
 from ._family import Origin as Origin
 from ._state import State as State
 from ._statistics import StateStatistics as StateStatistics
+from .models import Anthropic as Anthropic
+from .models import FunctionModel as FunctionModel
 from .models import Model as Model
+from .models import OpenAICompatible as OpenAICompatible
 from .models import Request as Request
 from .models import ToolSpec as ToolSpec
 from .people import AllowByDefault as AllowByDefault
@@ -111,6 +114,7 @@ __all__ = [
     "Allowed",
     "AnnotationBlock",
     "AnnotationRef",
+    "Anthropic",
     "AskHuman",
     "AudioBlock",
     "AuthError",
@@ -132,6 +136,7 @@ __all__ = [
     "ExtraDataEntry",
     "FrozenDict",
     "FrozenList",
+    "FunctionModel",
     "GraphError",
     "GraphRecursionError",
     "HistoryEntry",
@@ -150,6 +155,7 @@ __all__ = [
     "ModelRequestEntry",
     "NoHumanError",
     "NodeError",
+    "OpenAICompatible",
     "Origin",
     "OutputError",
     "Permission",
@@ -204,5 +210,17 @@ __all__ = [
     "tool",
 ]
 
-for _public in (Model, Origin, Request, State, StateStatistics, Tool, ToolSpec, tool):
+for _public in (
+    Anthropic,
+    FunctionModel,
+    Model,
+    OpenAICompatible,
+    Origin,
+    Request,
+    State,
+    StateStatistics,
+    Tool,
+    ToolSpec,
+    tool,
+):
     _public.__module__ = __name__  # pickles and tracebacks name the public path

@@ -69,7 +69,7 @@ class Model(ABC):
     """What tokens cost; None leaves the cost of a reply unknown."""
     retries: int = 8
     """How often a request is sent again after a failure that may pass. With waits that
-    double up to a minute, eight ride out about two minutes of overload."""
+    grow to half a minute, eight ride out about two minutes of overload."""
     requests_per_minute: float | None = None
     """Requests of this key that start in any minute at most; None: no bound."""
     tokens_per_minute: float | None = None

@@ -1,0 +1,294 @@
+"""The gate: how many requests of one model key are on their way at once.
+
+1. There is one gate for each key in a trio run, shared by all its agents.
+2. Unlimited until the provider refuses; then the share of refusals says how many.
+3. After a Retry-After nobody sends before it is over, and then not all at once.
+4. Who waits, for a turn or before a second try, holds no slot and leaves at a cancel.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from math import inf
+from typing import TYPE_CHECKING
+
+import attrs
+import trio
+
+from protocol import ModelEvent, ProviderError, RateLimitError
+
+from ._pace import Pace, Slots
+
+if TYPE_CHECKING:
+    from protocol import Reply, Usage
+
+    from .models._model import Model, OnEvent, OnText, Request
+
+BACK_OFF_MAX_S = 30.0
+"""The longest wait before another try when the provider names none."""
+
+BACK_OFF_GROWTH = 4.0
+"""The first wait is about as long as a request takes, so that a chance refusal costs
+little; growing fast from there, few tries are wasted on an overload that stays."""
+
+SPREAD = 0.1
+"""After a pause those who waited start over this share of it, one by one: all at once
+they would be refused again."""
+
+SPREAD_MAX_S = 5.0
+
+_gates: trio.lowlevel.RunVar[dict[str, Gate]] = trio.lowlevel.RunVar("actors.gates")
+
+
+async def respond(
+    model: Model, request: Request, on_text: OnText | None, on_event: OnEvent
+) -> Reply:
+    """Ask the model through the gate of its key, and again after what may pass.
+
+    A failure may pass when the provider refused for now (429), failed itself (5xx), or
+    the error says so (`transient`); once text was shown, nothing is asked again. Each
+    further try is told to `on_event` (kind `retry`), and so is a wait because of a
+    Retry-After that somebody else got (kind `wait`).
+
+    When nobody has to wait there is no checkpoint beside those of `model.arespond`. A
+    cancel ends any wait and any request at once and frees the slot.
+
+    Raises:
+        ProviderError: The failure of the last try.
+    """
+    gate = gate_for(model)
+    shown = None if on_text is None else _Shown(on_text)
+    tries = 0
+    while True:
+        await gate.enter(on_event if tries == 0 else _nobody)
+        started = trio.current_time()
+        try:
+            reply = await model.arespond(request, shown, on_event)
+        except ProviderError as error:
+            failure = error
+            gate.failed(error)
+        else:
+            gate.answered(trio.current_time() - started, reply.usage)
+            return reply
+        finally:
+            gate.leave()
+        if not _may_pass(failure) or tries >= model.retries or (shown and shown.any):
+            raise failure
+        wait_s = gate.wait_s(failure, tries)
+        tries += 1
+        on_event(_retry(failure, tries, wait_s))
+        if not failure.retry_after_s:  # else the gate itself makes it wait
+            await trio.sleep(wait_s)
+
+
+def gate_for(model: Model) -> Gate:
+    """Return the gate of the model's key in this trio run."""
+    try:
+        gates = _gates.get()
+    except LookupError:
+        gates = dict[str, Gate]()
+        _gates.set(gates)
+    key = model.key or model.name
+    gate = gates.get(key)
+    if gate is None:
+        gate = gates[key] = Gate(key, model)
+    return gate
+
+
+@attrs.frozen(kw_only=True)
+class GateStatistics:
+    """A picture of a gate."""
+
+    key: str
+    """Whose requests go through it."""
+    limit: int | None
+    """Requests that may be on their way at once; None: any number."""
+    running: int
+    """Requests that are on their way."""
+    waiting: int
+    """Requests that wait for their turn; those before a second try not counted."""
+    paused_s: float
+    """Seconds until the provider wants to be asked again; 0.0: now."""
+    sent: int
+    """Requests sent so far."""
+    refused: int
+    """Of these, those that the provider refused or failed."""
+
+
+class Gate:
+    """What agents of one model key share; made by `gate_for` alone."""
+
+    def __init__(self, key: str, model: Model) -> None:
+        now = trio.current_time()
+        requests, tokens = model.requests_per_minute, model.tokens_per_minute
+        self.key = key
+        self._slots = Slots()
+        self._requests = None if requests is None else Pace(requests, now)
+        self._tokens = None if tokens is None else Pace(tokens, now)
+        self._usual_tokens = 0.0  # of one request, as seen lately
+        self._usual_s = 1.0  # from request to reply, as seen lately
+        self._open_at = -inf
+        self._spread_s = (
+            0.0  # not zero: those who wait at the end of the pause are many
+        )
+        self._gap_s = 0.0
+        self._paced = 0
+        self._waiting: OrderedDict[_Waiter, None] = OrderedDict()
+        self._sent = 0
+        self._refused = 0
+
+    def statistics(self) -> GateStatistics:
+        """Return how it stands now."""
+        return GateStatistics(
+            key=self.key,
+            limit=self._slots.limit,
+            running=self._slots.running,
+            waiting=len(self._waiting),
+            paused_s=max(0.0, self._open_at - trio.current_time()),
+            sent=self._sent,
+            refused=self._refused,
+        )
+
+    async def enter(self, on_event: OnEvent) -> None:
+        """Take a slot, at once if there is one and nobody waits, else in order."""
+        now = trio.current_time()
+        if not self._waiting and self._free_at(now) <= now:
+            self._take(now)
+            return
+        if self._spread_s and self._open_at > now:
+            on_event(_wait(self._open_at - now))
+        waiter = _Waiter()
+        self._waiting[waiter] = None
+        try:
+            while (at := self._turn_of(waiter)) > trio.current_time():
+                with trio.move_on_at(at):
+                    await waiter.wait()
+            self._take(trio.current_time())
+        finally:
+            del self._waiting[waiter]
+            self._wake_first()
+
+    def leave(self) -> None:
+        """Give the slot back."""
+        self._slots.running -= 1
+        self._wake_first()
+
+    def answered(self, seconds: float, usage: Usage) -> None:
+        """Count a reply; before its slot is given back."""
+        self._slots.answered()
+        self._usual_s += (seconds - self._usual_s) / 5
+        if self._tokens is not None:
+            tokens = usage.total_tokens
+            self._tokens.take(tokens - self._usual_tokens, trio.current_time())
+            self._usual_tokens += (tokens - self._usual_tokens) / 5
+
+    def failed(self, error: ProviderError) -> None:
+        """Count a failure; before its slot is given back."""
+        if not _is_overload(error):
+            self._slots.answered()
+            return
+        self._refused += 1
+        self._slots.refused()
+        if error.retry_after_s:
+            open_at = trio.current_time() + error.retry_after_s
+            if open_at > self._open_at:
+                self._open_at = open_at
+                self._spread_s = min(SPREAD * error.retry_after_s, SPREAD_MAX_S)
+                self._paced = 0
+
+    def wait_s(self, error: ProviderError, tries: int) -> float:
+        """Return how long to wait before another try, with jitter if it is ours."""
+        if error.retry_after_s:
+            return error.retry_after_s
+        usual_s = min(max(self._usual_s, 0.05), 1.0)
+        longest = min(usual_s * BACK_OFF_GROWTH**tries, BACK_OFF_MAX_S)
+        return longest * random.uniform(0.5, 1.0)
+
+    def _free_at(self, now: float) -> float:
+        """Return when a request may start that is the first in the row."""
+        if self._slots.full:
+            return inf
+        at = self._open_at
+        if self._requests is not None:
+            at = max(at, self._requests.ready_at(1.0, now))
+        if self._tokens is not None:
+            at = max(at, self._tokens.ready_at(self._usual_tokens, now))
+        return at
+
+    def _turn_of(self, waiter: _Waiter) -> float:
+        first = next(iter(self._waiting))
+        return self._free_at(trio.current_time()) if waiter is first else inf
+
+    def _take(self, now: float) -> None:
+        self._slots.running += 1
+        self._sent += 1
+        if self._requests is not None:
+            self._requests.take(1.0, now)
+        if self._tokens is not None:
+            self._tokens.take(self._usual_tokens, now)
+        if self._spread_s:  # the first after a pause sets the pace for those behind
+            self._paced = len(self._waiting)
+            self._gap_s = 2 * self._spread_s / max(1, self._paced)
+            self._spread_s = 0.0
+        if self._paced:
+            self._paced -= 1
+            self._open_at = now + random.uniform(0.0, self._gap_s)
+
+    def _wake_first(self) -> None:
+        for waiter in self._waiting:
+            waiter.wake()
+            return
+
+
+class _Waiter:
+    """Somebody in the row."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+        self._event = trio.Event()
+
+    def wake(self) -> None:
+        self._event.set()
+
+
+class _Shown:
+    """Shows text, and remembers that it did."""
+
+    __slots__ = ("_on_text", "any")
+
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text = on_text
+        self.any = False
+
+    def __call__(self, text: str) -> None:
+        self.any = True
+        self._on_text(text)
+
+
+def _nobody(_event: ModelEvent) -> None:
+    """Whoever was told of a second try knows that it waits."""
+
+
+def _is_overload(error: ProviderError) -> bool:
+    return isinstance(error, RateLimitError) or (error.status or 0) >= 500
+
+
+def _may_pass(error: ProviderError) -> bool:
+    return error.transient or _is_overload(error)
+
+
+def _retry(error: ProviderError, tries: int, wait_s: float) -> ModelEvent:
+    data = {"try": tries, "wait_s": round(wait_s, 3), "status": error.status}
+    message = f"asking again in {wait_s:.1f} s: {error}"
+    return ModelEvent(kind="retry", message=message, data=data)
+
+
+def _wait(wait_s: float) -> ModelEvent:
+    message = f"waiting {wait_s:.1f} s: the provider asked for a pause"
+    return ModelEvent(kind="wait", message=message, data={"wait_s": round(wait_s, 3)})
