@@ -38,17 +38,15 @@ def first_value(
 
 
 def _checked(messages: Iterable[Message]) -> tuple[Message, ...]:
-    if type(messages) is list or type(messages) is tuple:
-        found = tuple(messages)
-    elif isinstance(messages, Iterable) and not isinstance(
-        messages, str | bytes | Mapping | Message
+    kind: type = type(messages)
+    if not issubclass(kind, (list, tuple)) and (
+        issubclass(kind, _NO_LISTS) or not issubclass(kind, Iterable)
     ):
-        found = tuple(messages)
-    else:
         raise TypeError(
-            f"messages= takes a list of messages, not a {type(messages).__name__}: "
+            f"messages= takes a list of messages, not a {kind.__name__}: "
             f"write messages=[Message.user('...')]"
         )
+    found = tuple(messages)
     for index, message in enumerate(found):
         if type(message) is not Message:
             raise TypeError(
@@ -56,6 +54,10 @@ def _checked(messages: Iterable[Message]) -> tuple[Message, ...]:
                 f"write Message.user('...')"
             )
     return found
+
+
+_NO_LISTS = (str, bytes, Mapping, Message)
+"""What can be iterated over, or nearly so, and is no list of messages."""
 
 
 def _import(value: Value, messages: tuple[Message, ...], repair: bool) -> Value:
@@ -80,11 +82,10 @@ def _import(value: Value, messages: tuple[Message, ...], repair: bool) -> Value:
 
 
 def _first_data(value: Value, extra_data: Mapping[str, Any]) -> Value:
-    if not isinstance(extra_data, Mapping):
+    given: Any = extra_data  # not every caller has a type checker
+    if not isinstance(given, Mapping):
         raise TypeError(
-            f"extra_data= takes a dict of JSON values, not a "
-            f"{type(extra_data).__name__}"
+            f"extra_data= takes a dict of JSON values, not a {type(given).__name__}"
         )
-    frozen = freeze(dict(extra_data), "extra_data")
-    assert isinstance(frozen, FrozenDict), "a dict freezes to a dict"
+    frozen: FrozenDict[str, Any] = freeze(dict(extra_data), "extra_data")
     return step(value, EditExtraData(frozen, ()), now)

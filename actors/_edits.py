@@ -1,111 +1,132 @@
 """Edits at editing extra data: one block at a time for each State.
 
-1. A plain thread waits for the block before it; a task waits with ``async with``.
+1. A plain thread waits for the blocks before it; a task waits with ``async with``.
+   Who waits gets the turn in the order of coming.
 2. On a trio thread a plain ``with`` never waits, for the block it would wait for may
    need that very thread: while another block is open it raises at entry.
 3. A block inside a block of the same State raises, instead of losing an edit.
 """
 
-from collections import deque
-from collections.abc import Callable
-from contextvars import ContextVar, Token
-from threading import Condition
-from typing import Any, TypeAlias
+from collections import OrderedDict
+from contextvars import ContextVar
+from threading import Event, RLock
+from typing import Any
 
 import trio
+from trio.lowlevel import enable_ki_protection
 
 from protocol._json import freeze, same
 
-_open_here: ContextVar[tuple["Edits", ...]] = ContextVar("open_here", default=())
-"""The blocks that this thread or task, or what started it, is in."""
+from ._mailbox import Waiter
 
-Mark: TypeAlias = "Token[tuple[Edits, ...]]"
+
+class Block:
+    """One edit block, from the moment it asks for its turn."""
+
+    __slots__ = ("waiter",)
+
+    def __init__(self) -> None:
+        self.waiter: Waiter | Event | None = None
+
+
+_open_here: ContextVar[tuple[Block, ...]] = ContextVar("open_here", default=())
+"""The blocks that this thread or task, or what started it, is in or was in."""
 
 
 class Edits:
     """Who may edit now, and who is next."""
 
-    __slots__ = ("_taken", "_waiting", "_way")
+    __slots__ = ("_holder", "_lock", "_waiting")
 
     def __init__(self) -> None:
-        self._way = Condition()
-        self._taken = False
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._lock = RLock()
+        self._holder: Block | None = None
+        self._waiting: OrderedDict[Block, None] = OrderedDict()
 
-    def take(self) -> Mark:
+    def take(self, block: Block) -> None:
         """Take the turn; a plain thread waits for it.
 
         Raises:
             ValueError: a block of this State is open around this one, or on a trio
                 thread any block of it is open anywhere.
         """
-        self._refuse_nested()
-        with self._way:
-            if self._taken and trio.lowlevel.in_trio_run():
+        if not self._take_at_once(block):
+            if trio.lowlevel.in_trio_run():
                 raise ValueError(
                     "another edit_extra_data block of this State is open, and a plain "
                     "'with' on a trio thread cannot wait for it: write "
                     "'async with state.aedit_extra_data() as data:'"
                 )
-            self._way.wait_for(lambda: not self._taken)
-            self._taken = True
-        return self._mark()
+            waiter = Event()
+            if self._stand(block, waiter):
+                waiter.wait()
+        _mark(block)
 
-    async def atake(self) -> Mark:
-        """Take the turn, waiting for the block that is open.
-
-        Cancelled while it waits, it leaves and holds nothing.
+    async def atake(self, block: Block) -> None:
+        """Take the turn, waiting for the blocks before it.
 
         Raises:
             ValueError: a block of this State is open around this one.
         """
-        self._refuse_nested()
-        while not self._try_take():
-            await self._wait()
-        return self._mark()
+        if not self._take_at_once(block):
+            waiter = Waiter()
+            if self._stand(block, waiter):
+                await waiter.woken()
+        _mark(block)
 
-    def give_back(self, mark: Mark) -> None:
-        """End the turn and wake whoever waits."""
-        _open_here.reset(mark)
-        with self._way:
-            self._taken = False
-            self._way.notify_all()
-            waiting, self._waiting = self._waiting, deque()
-        for wake in waiting:
-            wake()
+    def _take_at_once(self, block: Block) -> bool:
+        around = _open_here.get()
+        with self._lock:
+            if self._holder is None:
+                self._holder = block
+            elif self._holder in around:
+                raise ValueError(
+                    "this edit_extra_data block is inside another one of the same "
+                    "State: its edits would be lost; make them in the outer block"
+                )
+            return self._holder is block
 
-    def _refuse_nested(self) -> None:
-        if self in _open_here.get():
-            raise ValueError(
-                "this edit_extra_data block is inside another one of the same State: "
-                "its edits would be lost; make them in the outer block"
-            )
-
-    def _mark(self) -> Mark:
-        return _open_here.set((*_open_here.get(), self))
-
-    def _try_take(self) -> bool:
-        with self._way:
-            if self._taken:
+    def _stand(self, block: Block, waiter: Waiter | Event) -> bool:
+        """Stand in line; False when the turn came free in the meantime."""
+        with self._lock:
+            if self._holder is None:
+                self._holder = block
                 return False
-            self._taken = True
+            block.waiter = waiter
+            self._waiting[block] = None
             return True
 
-    async def _wait(self) -> None:
-        event = trio.Event()
-        token = trio.lowlevel.current_trio_token()
-
-        def wake() -> None:
-            try:
-                token.run_sync_soon(event.set)
-            except trio.RunFinishedError:
-                pass  # The run that waited is over: nobody is left to wake.
-
-        with self._way:
-            if not self._taken:
+    @enable_ki_protection  # Ctrl+C must not leave the turn with a block that is gone
+    def give_back(self, block: Block) -> None:
+        """End the turn and give it to the next; or leave the line, without a turn."""
+        _unmark(block)
+        with self._lock:
+            self._waiting.pop(block, None)
+            if self._holder is not block:
                 return
-            self._waiting.append(wake)
-        await event.wait()
+            self._holder = None
+            if self._waiting:
+                self._holder, _ = self._waiting.popitem(last=False)
+                _wake(self._holder)
+
+
+def _mark(block: Block) -> None:
+    _open_here.set((*_open_here.get(), block))
+
+
+def _unmark(block: Block) -> None:
+    # Not by a token of `set`: whoever ends a block may do so in another context.
+    _open_here.set(tuple([each for each in _open_here.get() if each is not block]))
+
+
+def _wake(block: Block) -> None:
+    match block.waiter:
+        case Waiter() as waiter:
+            waiter.wake()
+        case Event() as event:
+            event.set()
+        case None:
+            raise AssertionError("a block in the line has something to wait with")
 
 
 def difference(

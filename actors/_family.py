@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import attrs
 import msgspec
 
+from protocol._value import Value
+
 if TYPE_CHECKING:
     from ._state import State
 
@@ -36,6 +38,31 @@ class Family:
     """The store this State is bound to."""
     origin: Origin | None = None
     """Where this State was forked from."""
+
+
+def find_child(
+    family: Family | None, value: Value, child_id: str, parent_id: str
+) -> "State | Library":
+    """The child itself where it lives in this process, else the store that has it.
+
+    Raises:
+        KeyError: it is no direct child.
+        ValueError: it is, but not in memory, and no store is bound.
+    """
+    if family is not None and child_id in family.children:
+        return family.children[child_id]
+    if not value.history.has_child(value.size, child_id):
+        raise KeyError(
+            f"{child_id!r} is not a child of State {parent_id!r}: its children are the "
+            f"child_ids of its tool_result entries (a grandchild is "
+            f"state.child(a).child(b))"
+        )
+    if family is None or family.library is None:
+        raise ValueError(
+            f"child {child_id!r} is not in memory and no store is bound to State "
+            f"{parent_id!r}: load this State from the store that has the child"
+        )
+    return family.library
 
 
 def of_a_fork(original: Family | None, origin: Origin) -> Family:

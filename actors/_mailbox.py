@@ -7,22 +7,28 @@
    command, or raises and has published nothing.
 """
 
-from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from threading import RLock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import trio
+from trio.lowlevel import enable_ki_protection
 
 from protocol._commands import AnyCommand, Request
 from protocol._decide import decide, step
 from protocol._errors import ActorClosed
-from protocol._value import Thinking, Value
+from protocol._value import Calling, Thinking, Value
+
+CAPACITY = 64
+"""How many requests stand in a mailbox; the senders of further ones wait for room."""
 
 Listener: TypeAlias = Callable[[Value, Value], None]
-"""Told of each commit, in commit order: the value before, and the one after.
+"""Told of commits, in commit order, each once: the value it was told of last, and the
+one now. Commits made while it is being told come in one go afterwards.
 
 It runs inside the step: it must be quick, and it must not raise.
 """
@@ -40,7 +46,10 @@ class Waiter:
     def wake(self) -> None:
         """Let the task look again. Does nothing when its trio run is over."""
         with suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(lambda: self._event.set())
+            self._token.run_sync_soon(self._wake_here)
+
+    def _wake_here(self) -> None:
+        self._event.set()
 
     def sleep(self) -> None:
         """Wait for another wake."""
@@ -51,24 +60,46 @@ class Waiter:
         await self._event.wait()
 
 
-def now() -> datetime:
-    """The time of an entry, in UTC."""
-    return datetime.now(UTC)
+class _Told:
+    """A listener, and the value it was told of last."""
+
+    __slots__ = ("listener", "value")
+
+    def __init__(self, listener: Listener, value: Value) -> None:
+        self.listener = listener
+        self.value = value
+
+    def tell(self, value: Value) -> None:
+        before = self.value
+        if before is not value:
+            self.value = value
+            self.listener(before, value)
+
+
+now = partial(datetime.now, UTC)
+"""Tells the time of an entry, in UTC."""
 
 
 class Mailbox:
     """Takes commands one at a time and publishes the value they lead to."""
 
-    __slots__ = ("_born", "_closed", "_listeners", "_waiting", "lock", "value")
+    __slots__ = (
+        "_born", "_closed", "_listeners", "_waiting",
+        "being_compacted", "lock", "run", "value",
+    )  # fmt: skip
 
     def __init__(self, value: Value) -> None:
         self.value = value
         self._born = value.size
         self.lock = RLock()
         self._closed: str | None = None
-        self._listeners: tuple[Listener, ...] = ()
-        self._waiting: deque[Waiter] | None = None
+        self._listeners: tuple[_Told, ...] = ()
+        self._waiting: OrderedDict[Waiter, None] | None = None
+        # What drives the actor in this process: a run, which this layer knows not of.
+        self.run: Any = None
+        self.being_compacted = False
 
+    @enable_ki_protection  # Ctrl+C tears no commit from its wakes
     def send(self, command: AnyCommand) -> Value:
         """Handle one command, and return the value it led to.
 
@@ -84,20 +115,24 @@ class Mailbox:
         """
         with self.lock:
             while True:
-                value = self.value
-                if self._closed is not None:
-                    self._refuse_entry(value, command)
+                value, closed = self.value, self._closed
+                if closed is not None and decide(value, command, now) is not None:
+                    raise self._closed_to(command)
                 new = step(value, command, now)
                 # No call between this check and the store: nothing can come between.
-                if self.value is value:
+                if self.value is value and self._closed is closed:
                     self.value = new
                     break
-            if new is not value:
-                for listener in self._listeners:
-                    listener(value, new)
-                if self._waiting and new.open is None:
-                    self._waiting[0].wake()
+            for told in self._listeners:
+                told.tell(self.value)
+            if self._waiting:
+                self._wake_next()
             return new
+
+    def _wake_next(self) -> None:
+        """Wake the first waiter, if it may go on."""
+        if self._waiting and (self.value.open is None or self._closed is not None):
+            next(iter(self._waiting)).wake()
 
     async def send_in_turn(self, command: Request) -> Value:
         """Handle a request for the model as soon as no turn is open.
@@ -114,74 +149,97 @@ class Mailbox:
         with self.lock:
             if not self._must_wait():
                 return self.send(command)
-            waiter = Waiter()
             if self._waiting is None:
-                self._waiting = deque()
-            self._waiting.append(waiter)
+                self._waiting = OrderedDict()
+            waiter = Waiter()
+            self._waiting[waiter] = None
         try:
-            await waiter.woken()
             while True:
+                await waiter.woken()
                 with self.lock:
-                    if self._closed is not None or self.value.open is None:
+                    if self._closed is not None:
+                        raise self._closed_to(command)
+                    if self._may_go(waiter):
                         return self.send(command)
                     waiter.sleep()
-                await waiter.woken()
         finally:
             self._leave(waiter)
 
     def _must_wait(self) -> bool:
-        open_turn = self.value.open
-        if self._waiting and self._closed is None:
-            return True
-        if type(open_turn) is not Thinking or self._closed is not None:
+        turn = self.value.open
+        if self._closed is not None or type(turn) is Calling:
             return False
-        if open_turn.request < self._born:
+        if type(turn) is Thinking and turn.request < self._born:
             raise ValueError(
                 "cannot think: a request waits on the model, and no run here will end "
                 "it (this State was loaded, or built from a history); agent.run(state) "
                 "takes it back first"
             )
-        return True
+        return type(turn) is Thinking or bool(self._waiting)
 
+    def _may_go(self, waiter: Waiter) -> bool:
+        assert self._waiting is not None, "a waiter stands in the mailbox"
+        return self.value.open is None and next(iter(self._waiting)) is waiter
+
+    @enable_ki_protection  # one that stayed would stop all those behind it
     def _leave(self, waiter: Waiter) -> None:
         """Whoever stops waiting makes room for the next, whatever the reason."""
         with self.lock:
             assert self._waiting is not None, "a waiter stands in the mailbox"
-            self._waiting.remove(waiter)
-            if self._waiting and (self.value.open is None or self._closed is not None):
-                self._waiting[0].wake()
+            del self._waiting[waiter]
+            self._wake_next()
 
     @property
     def waiting(self) -> int:
-        """How many requests stand in the mailbox."""
-        return len(self._waiting) if self._waiting else 0
+        """How many requests stand in the mailbox, at most `CAPACITY`."""
+        return min(len(self._waiting or ()), CAPACITY)
 
-    def _refuse_entry(self, value: Value, command: AnyCommand) -> None:
-        if decide(value, command, now) is not None:
-            raise ActorClosed(
-                f"cannot handle {type(command).__name__!r}: {self._closed}"
-            )
+    @property
+    def outside(self) -> int:
+        """How many senders wait for room in the mailbox, in order."""
+        return len(self._waiting or ()) - self.waiting
+
+    def _closed_to(self, command: AnyCommand) -> ActorClosed:
+        return ActorClosed(f"cannot handle {type(command).__name__!r}: {self._closed}")
 
     @property
     def closed(self) -> str | None:
         """Why the actor takes no more entries, or None while it does."""
         return self._closed
 
+    @enable_ki_protection  # Ctrl+C leaves no waiter behind
     def close(self, reason: str | None) -> None:
         """Take no more entries. Reads go on. Closing again changes nothing."""
         with self.lock:
             if self._closed is None:
                 self._closed = reason or "it was closed"
-                value = self.value
                 for waiter in self._waiting or ():
                     waiter.wake()
+
+    @contextmanager
+    def compacting(self) -> Generator[None]:
+        """A compaction is under way in the block: nobody may go back meanwhile.
+
+        Raises:
+            ValueError: another compaction is under way.
+        """
+        with self.lock:
+            if self.being_compacted:
+                raise ValueError("cannot compact: a compaction is under way already")
+            self.being_compacted = True
+        try:
+            yield
+        finally:
+            self.being_compacted = False
 
     def listen(self, listener: Listener) -> None:
         """Have every later commit told to ``listener``."""
         with self.lock:
-            self._listeners = (*self._listeners, listener)
+            self._listeners = (*self._listeners, _Told(listener, self.value))
 
     def unlisten(self, listener: Listener) -> None:
         """Tell ``listener`` nothing more; unknown listeners are ignored."""
         with self.lock:
-            self._listeners = tuple(x for x in self._listeners if x != listener)
+            self._listeners = tuple(
+                told for told in self._listeners if told.listener != listener
+            )

@@ -5,16 +5,14 @@
 3. Nothing is changed any other way: no public attribute can be assigned.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime
 from typing import Any, Never
 
-import attrs
-
-from protocol import FrozenDict, HistoryEntry, Message, ToolCall, Usage
+from protocol import HistoryEntry, Message
 from protocol._commands import (
     AddMessage,
+    AnswerQuestion,
     ClearToolResults,
     CloseCall,
     Compact,
@@ -26,19 +24,21 @@ from protocol._commands import (
 from protocol._ids import check_state_id, new_id
 from protocol._json import freeze, thaw
 from protocol._lines import lines
+from protocol._reading import Reading
 from protocol._recorded import check_user_message
 from protocol._snapshot import StateSnapshot, snapshot_of, value_of
-from protocol._stops import Stopped
-from protocol._value import NOTHING_RECORDED, PhaseName, Value
+from protocol._value import NOTHING_RECORDED, Value
+from protocol._work_entries import Answer
 
 from ._beginning import first_value
-from ._edits import Edits, difference
-from ._family import Family, Library, Origin, of_a_fork
+from ._edits import Block, Edits, difference
+from ._family import Family, Origin, find_child, of_a_fork
 from ._mailbox import Mailbox
 from ._misuse import cannot_set, misuse
+from ._statistics import StateStatistics
 
 
-class State:
+class State(Reading):
     """One conversation's record: what the model sees, and everything that happened.
 
     ``messages`` is what the model sees at the next think; ``history`` is everything,
@@ -110,77 +110,12 @@ class State:
         return self._read().messages
 
     @property
-    def held_messages(self) -> tuple[Message, ...]:
-        """Messages that were added in the middle of a turn and go in when it ends."""
-        return self._read().held_messages
-
-    @property
-    def pending_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of this turn that have no result yet, in request order."""
-        return self._read().pending_calls
-
-    @property
-    def phase(self) -> PhaseName:
-        """``idle``, ``thinking`` (a request waits on the model) or ``calling``."""
-        return self._mailbox.value.phase
-
-    @property
-    def turn(self) -> int:
-        """Completed replies, plus one while a request waits on the model."""
-        return self._mailbox.value.turn
-
-    @property
-    def usage(self) -> Usage:
-        """What every think, ask and compact cost, and the children of closed calls."""
-        return self._mailbox.value.usage
-
-    @property
-    def extra_data(self) -> FrozenDict[str, Any]:
-        """Your own values, read-only; change them with `edit_extra_data`."""
-        return self._mailbox.value.facts.extra_data
-
-    @property
-    def finished(self) -> bool:
-        """Whether `finish` was called; a finished State cannot run again."""
-        return self._mailbox.value.facts.finished
-
-    @property
-    def answer(self) -> Any:
-        """The last finish answer that was not None, else the last reply's text.
-
-        In JSON form: a dataclass given to `finish` comes back as a read-only dict.
-        """
-        return self._mailbox.value.answer
-
-    @property
-    def stopped(self) -> Stopped | None:
-        """Why the run is set to stop, or None until something decides that."""
-        return self._mailbox.value.facts.stopped
-
-    @property
-    def parent_id(self) -> str | None:
-        """The State whose call started this one as a subagent, or None."""
-        return self._read().parent_id
-
-    @property
-    def parent_call_id(self) -> str | None:
-        """The id of that call, or None together with `parent_id`."""
-        return self._read().parent_call_id
-
-    @property
-    def created_at(self) -> datetime | None:
-        """When the first entry was recorded, in UTC; None without a history."""
-        return self._read().created_at
-
-    @property
-    def updated_at(self) -> datetime | None:
-        """When the latest entry was recorded, in UTC; None without a history."""
-        return self._read().updated_at
-
-    @property
     def forked_from(self) -> Origin | None:
         """The State this is a fork of, and how long its history was; or None."""
         return None if self._family is None else self._family.origin
+
+    def _now(self) -> Value:
+        return self._mailbox.value
 
     def _read(self) -> StateSnapshot:
         """The published value with the tuples that were read of it so far."""
@@ -188,7 +123,7 @@ class State:
         value = self._mailbox.value
         if value_of(live) is not value:
             live = snapshot_of(value)
-            _set(self, "_live", live)
+            _set_live(self, live)
         return live
 
     def snapshot(self) -> StateSnapshot:
@@ -208,6 +143,18 @@ class State:
         """
         check_user_message(message)
         self._mailbox.send(AddMessage(message))
+
+    def answer_question(self, question_id: str, value: Any) -> None:
+        """Answer an open question; the answer goes to the call that asked.
+
+        Works without a run too: the next run goes on from the answer.
+
+        Raises:
+            ValueError: no such question is open: it was answered, closed, or never
+                asked.
+            TypeError: ``value`` is not JSON.
+        """
+        self._mailbox.send(AnswerQuestion(Answer(question_id=question_id, value=value)))
 
     def finish(self, answer: Any = None) -> None:
         """End the State for good; ``stopped`` becomes `StoppedByFinish` at once.
@@ -241,7 +188,7 @@ class State:
         self._mailbox.send(ClearToolResults(keep_last))
 
     @contextmanager
-    def edit_extra_data(self) -> Iterator[dict[str, Any]]:
+    def edit_extra_data(self) -> Generator[dict[str, Any]]:
         """Give an editable copy; what changed is recorded when the block ends.
 
         One block at a time: a plain thread waits its turn. On a trio thread it never
@@ -253,18 +200,18 @@ class State:
             ValueError: at entry, the block is inside another one of this State; or on
                 a trio thread any other block of it is open.
         """
-        edits = self._own_edits()
-        mark = edits.take()
+        edits, block = self._own_edits(), Block()
         try:
+            edits.take(block)
             before = self.extra_data
             data = thaw(before)
             yield data
             self._mailbox.send(EditExtraData(*difference(before, data)))
         finally:
-            edits.give_back(mark)
+            edits.give_back(block)
 
     @asynccontextmanager
-    async def aedit_extra_data(self) -> AsyncIterator[dict[str, Any]]:
+    async def aedit_extra_data(self) -> AsyncGenerator[dict[str, Any]]:
         """The same as `edit_extra_data`, waiting for its turn as a task does.
 
         Cancelled while it waits, it changes nothing and holds nothing.
@@ -273,20 +220,20 @@ class State:
             TypeError: at the end, a value is not JSON; the text names its key.
             ValueError: at entry, the block is inside another one of this State.
         """
-        edits = self._own_edits()
-        mark = await edits.atake()
+        edits, block = self._own_edits(), Block()
         try:
+            await edits.atake(block)
             before = self.extra_data
             data = thaw(before)
             yield data
             self._mailbox.send(EditExtraData(*difference(before, data)))
         finally:
-            edits.give_back(mark)
+            edits.give_back(block)
 
     def _own_edits(self) -> Edits:
         with self._mailbox.lock:
             if self._edits is None:
-                _set(self, "_edits", Edits())
+                _set_edits(self, Edits())
             assert self._edits is not None, "made under the lock"
             return self._edits
 
@@ -318,12 +265,17 @@ class State:
                 the middle of a turn; calls are pending; the model is being waited on;
                 or a compaction is under way.
         """
-        if not isinstance(snapshot, StateSnapshot):
+        given: Any = snapshot  # not every caller has a type checker
+        if not isinstance(given, StateSnapshot):
             raise TypeError(
                 f"restore takes what state.snapshot() returned, not a "
-                f"{type(snapshot).__name__}"
+                f"{type(given).__name__}"
             )
-        self._mailbox.send(Restore(value_of(snapshot)))
+        box = self._mailbox
+        with box.lock:
+            if box.being_compacted:
+                raise ValueError("cannot restore while a compaction is under way")
+            box.send(Restore(value_of(snapshot)))
 
     def child(self, child_id: str) -> "State":
         """The subagent State that a call of this State started.
@@ -337,8 +289,8 @@ class State:
             TypeError: the store works only asynchronously: use `achild`.
             LookupError: the store has no State of this id.
         """
-        living = self._living_child(child_id)
-        return self._library(child_id).load(child_id) if living is None else living
+        found = find_child(self._family, self._mailbox.value, child_id, self._id)
+        return found if isinstance(found, State) else found.load(child_id)
 
     async def achild(self, child_id: str) -> "State":
         """The same as `child`, with a store that is read asynchronously.
@@ -346,32 +298,8 @@ class State:
         Raises:
             KeyError, ValueError, LookupError: as `child` does.
         """
-        living = self._living_child(child_id)
-        if living is not None:
-            return living
-        return await self._library(child_id).aload(child_id)
-
-    def _living_child(self, child_id: str) -> "State | None":
-        family = self._family
-        if family is not None and child_id in family.children:
-            return family.children[child_id]
-        value = self._mailbox.value
-        if value.history.has_child(value.size, child_id):
-            return None
-        raise KeyError(
-            f"{child_id!r} is not a child of State {self._id!r}: its children are the "
-            f"child_ids of its tool_result entries (a grandchild is "
-            f"state.child(a).child(b))"
-        )
-
-    def _library(self, child_id: str) -> Library:
-        family = self._family
-        if family is None or family.library is None:
-            raise ValueError(
-                f"child {child_id!r} is not in memory and no store is bound to State "
-                f"{self._id!r}: load this State from the store that has the child"
-            )
-        return family.library
+        found = find_child(self._family, self._mailbox.value, child_id, self._id)
+        return found if isinstance(found, State) else await found.aload(child_id)
 
     def close(self, reason: str | None = None) -> None:
         """End the actor: waiting and later commands that record get `ActorClosed`.
@@ -385,15 +313,18 @@ class State:
         """Whether `close` was called."""
         return self._mailbox.closed is not None
 
-    def statistics(self) -> "StateStatistics":
+    def statistics(self) -> StateStatistics:
         """A frozen picture of this actor."""
-        value = self._mailbox.value
+        box = self._mailbox
+        value = box.value
         return StateStatistics(
             entries=value.size,
             messages=value.count,
             held=value.held.size,
-            waiting=self._mailbox.waiting,
+            waiting=box.waiting,
+            outside=box.outside,
             phase=value.phase,
+            compacting=box.being_compacted,
             closed=self.closed,
         )
 
@@ -420,32 +351,20 @@ class State:
         )
 
 
-@attrs.frozen(kw_only=True)
-class StateStatistics:
-    """A picture of a State as an actor."""
-
-    entries: int
-    """Entries in its history."""
-    messages: int
-    """Messages the model sees."""
-    held: int
-    """Messages that go in when the phase ends."""
-    waiting: int
-    """Thinks that stand in the mailbox."""
-    phase: PhaseName
-    closed: bool
-
-
 FORKED = "(cancelled: the State was forked while this call ran)"
 """The result, in a fork, of a call that its original goes on with."""
 
 _NOT_READ = snapshot_of(NOTHING_RECORDED)
-_set = object.__setattr__
+# The slots' own setters take two thirds of the time of object.__setattr__.
+_set_id, _set_mailbox, _set_live, _set_edits, _set_family = (
+    vars(State)[name].__set__
+    for name in ("_id", "_mailbox", "_live", "_edits", "_family")
+)
 
 
 def _fill(state: State, state_id: str, value: Value, family: Family | None) -> None:
-    _set(state, "_id", state_id)
-    _set(state, "_mailbox", Mailbox(value))
-    _set(state, "_live", _NOT_READ)
-    _set(state, "_edits", None)
-    _set(state, "_family", family)
+    _set_id(state, state_id)
+    _set_mailbox(state, Mailbox(value))
+    _set_live(state, _NOT_READ)
+    _set_edits(state, None)
+    _set_family(state, family)

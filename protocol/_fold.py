@@ -91,8 +91,8 @@ def fold(value: Value, entry: HistoryEntry, past: Past | None = None) -> Value:
     new.history = value.history.append(value.size, entry)
     new.size = value.size + 1
     ids_of = IDS_OF.get(type(entry))
-    if ids_of is not None:
-        new.history.note(value.size, ids_of(entry))
+    if ids_of is not None and (ids := ids_of(entry)):
+        new.history.note(value.size, ids)
     return new
 
 

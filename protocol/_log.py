@@ -10,7 +10,7 @@
    taken back has noted is never seen, because no view is that long.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 Item = TypeVar("Item")
@@ -153,12 +153,11 @@ class Log(Generic[Item]):
         for part in self.parts(size, start):
             yield from part
 
-    def note(self, index: int, keys: Sequence[Hashable]) -> None:
+    def note(self, index: int, keys: Iterable[Hashable]) -> None:
         """Remember that the item at ``index`` brought these keys."""
-        if keys:
-            if self._keys is None:
-                self._keys = Keys(None, self.base)
-            self._keys.note(index, keys)
+        if self._keys is None:
+            self._keys = Keys(None, self.base)
+        self._keys.note(index, keys)
 
     def has(self, size: int, key: Hashable) -> bool:
         """Whether one of the first ``size`` items brought this key."""

@@ -17,9 +17,12 @@ def first_open_call(messages: Iterable[Message]) -> ToolCallBlock | None:
     """The first call that no result answers before the conversation goes on."""
     waiting: Calls = {}
     for message in messages:
-        if waiting and message.role != "tool":
+        if message.role == "tool":
+            _take_results(waiting, message)
+        elif waiting:
             break
-        waiting = _follow(waiting, message)
+        elif message.role == "assistant":
+            waiting = _calls_of(message)
     return next(iter(waiting.values()), None)
 
 
@@ -31,27 +34,29 @@ def close_open_calls(
     closed: list[ToolCallBlock] = []
     waiting: Calls = {}
     for message in messages:
-        if waiting and message.role != "tool":
+        if message.role == "tool":
+            _take_results(waiting, message)
+        elif waiting:
             repaired.append(_cancelled(waiting.values()))
             closed += waiting.values()
             waiting = {}
+        if message.role == "assistant":
+            waiting = _calls_of(message)
         repaired.append(message)
-        waiting = _follow(waiting, message)
     if waiting:
         repaired.append(_cancelled(waiting.values()))
         closed += waiting.values()
     return tuple(repaired), tuple(closed)
 
 
-def _follow(waiting: Calls, message: Message) -> Calls:
-    """What waits after this message; a message of results may change ``waiting``."""
-    if message.role == "assistant":
-        return {b.id: b for b in message.content if type(b) is ToolCallBlock}
-    if waiting:
-        for block in message.content:
-            if type(block) is ToolResultBlock:
-                waiting.pop(block.call_id, None)
-    return waiting
+def _calls_of(message: Message) -> Calls:
+    return {b.id: b for b in message.content if type(b) is ToolCallBlock}
+
+
+def _take_results(waiting: Calls, message: Message) -> None:
+    for block in message.content:
+        if type(block) is ToolResultBlock:
+            waiting.pop(block.call_id, None)
 
 
 def _cancelled(calls: Iterable[ToolCallBlock]) -> Message:

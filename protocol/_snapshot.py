@@ -1,19 +1,15 @@
 """`StateSnapshot`: the frozen value of a State at one moment."""
 
-from datetime import datetime
-from typing import Any, Never, Self
+from typing import Never, Self
 
-from ._content import ToolCallBlock
 from ._context import Messages, read_messages
 from ._entries import HistoryEntry
-from ._json import FrozenDict
 from ._message import Message
-from ._stops import Stopped
-from ._usage import Usage
-from ._value import NOTHING_RECORDED, PhaseName, Value
+from ._reading import Reading
+from ._value import NOTHING_RECORDED, Value
 
 
-class StateSnapshot:
+class StateSnapshot(Reading):
     """The value of a State at one moment: what ``state.snapshot()`` returns.
 
     Every field is a pure function of ``history``, so equal histories give equal
@@ -52,74 +48,8 @@ class StateSnapshot:
             _set(self, "_messages", messages)
         return messages
 
-    @property
-    def pending_calls(self) -> tuple[ToolCallBlock, ...]:
-        """The calls of the open turn without a result, in request order."""
-        return self._value.pending
-
-    @property
-    def held_messages(self) -> tuple[Message, ...]:
-        """Messages that go into ``messages`` when the phase ends, in order."""
-        return self._value.held.read()
-
-    @property
-    def phase(self) -> PhaseName:
-        """``idle``, ``thinking`` or ``calling``."""
-        return self._value.phase
-
-    @property
-    def turn(self) -> int:
-        """Completed replies, plus one while a request waits on the model."""
-        return self._value.turn
-
-    @property
-    def usage(self) -> Usage:
-        """What everything so far cost; never goes down."""
-        return self._value.usage
-
-    @property
-    def extra_data(self) -> FrozenDict[str, Any]:
-        """Your own values, read-only; the model never sees them."""
-        return self._value.facts.extra_data
-
-    @property
-    def finished(self) -> bool:
-        """Whether ``finish`` was called, and not taken back by a restore."""
-        return self._value.facts.finished
-
-    @property
-    def answer(self) -> Any:
-        """The last finish answer, else the last reply's text, else None."""
-        return self._value.answer
-
-    @property
-    def stopped(self) -> Stopped | None:
-        """Why the current or last run is set to stop, or None."""
-        return self._value.facts.stopped
-
-    @property
-    def parent_id(self) -> str | None:
-        """The State whose call started this one, or None."""
-        parent = self._value.facts.parent
-        return None if parent is None else parent[0]
-
-    @property
-    def parent_call_id(self) -> str | None:
-        """That call's id, or None."""
-        parent = self._value.facts.parent
-        return None if parent is None else parent[1]
-
-    @property
-    def created_at(self) -> datetime | None:
-        """When the first entry was recorded, in UTC; not compared."""
-        value = self._value
-        return value.history.at(0).at if value.size else None
-
-    @property
-    def updated_at(self) -> datetime | None:
-        """When the latest entry was recorded, in UTC; not compared."""
-        value = self._value
-        return value.history.at(value.size - 1).at if value.size else None
+    def _now(self) -> Value:
+        return self._value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateSnapshot):

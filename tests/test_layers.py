@@ -34,7 +34,7 @@ ACTORS_LEVELS = (
     {"_beginning"},
     {"_state", "_family"},
     {"_limits", "_node", "_grace", "_threads", "_supervisor", "_run"},
-    {"tools", "models", "stores", "people", "_structured"},
+    {"tools", "models", "stores", "people", "_gate", "_pace", "_structured"},
     {"_think", "_calls", "_drive", "_agent", "_loop", "_stream", "_sync", "_ask"},
     {"graph"},
     {"report", "cli", "testing", "aio", "otel", "__main__"},
