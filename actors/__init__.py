@@ -75,10 +75,44 @@ from protocol import UnknownEntry as UnknownEntry
 from protocol import Usage as Usage
 from protocol import VideoBlock as VideoBlock
 from protocol import set_message_ids as set_message_ids
+from protocol._publish import publish as _publish
 
+from ._agent import Agent as Agent
+from ._events import ChildEnd as ChildEnd
+from ._events import ChildStart as ChildStart
+from ._events import ContextChanged as ContextChanged
+from ._events import Event as Event
+from ._events import ModelHappened as ModelHappened
+from ._events import RunEnd as RunEnd
+from ._events import RunStart as RunStart
+from ._events import TextDelta as TextDelta
+from ._events import ThinkEnd as ThinkEnd
+from ._events import ThinkStart as ThinkStart
+from ._events import ToolEnd as ToolEnd
+from ._events import ToolStart as ToolStart
 from ._family import Origin as Origin
+from ._fan_out import ChildResult as ChildResult
+from ._fan_out import Quorum as Quorum
+from ._fan_out import afan_out as afan_out
+from ._fan_out import first as first
+from ._fan_out import quorum as quorum
+from ._limits import Limits as Limits
+from ._loop import CompactIfFull as CompactIfFull
+from ._loop import Loop as Loop
+from ._loop import adefault_loop as adefault_loop
+from ._loop import default_loop as default_loop
+from ._loop import loop as loop
+from ._loop import waiting_for_user as waiting_for_user
+from ._run import CancelReport as CancelReport
+from ._run import Run as Run
+from ._run import TreeNode as TreeNode
 from ._state import State as State
 from ._statistics import StateStatistics as StateStatistics
+from ._stream import Stream as Stream
+from ._supervisor import Supervisor as Supervisor
+from ._supervisor import SupervisorStatistics as SupervisorStatistics
+from ._supervisor import Unstopped as Unstopped
+from ._supervisor import open_supervisor as open_supervisor
 from .models import Anthropic as Anthropic
 from .models import FunctionModel as FunctionModel
 from .models import Model as Model
@@ -104,9 +138,11 @@ from .stores import Store as Store
 from .stores import refuse_conflict as refuse_conflict
 from .tools import Tool as Tool
 from .tools import tool as tool
+from .tools._execute import CurrentCall as CurrentCall
 
 __all__ = [
     "ActorClosed",
+    "Agent",
     "AgentInfo",
     "AllowByDefault",
     "AllowByName",
@@ -119,10 +155,17 @@ __all__ = [
     "AudioBlock",
     "AuthError",
     "BudgetExceeded",
+    "CancelReport",
+    "ChildEnd",
+    "ChildResult",
+    "ChildStart",
+    "CompactIfFull",
     "ContentBlock",
     "ContextChange",
     "ContextChangeEntry",
+    "ContextChanged",
     "ContextTooLongError",
+    "CurrentCall",
     "CutOffError",
     "DataBlock",
     "DecideByHuman",
@@ -131,6 +174,7 @@ __all__ = [
     "DocumentBlock",
     "ErrorBlock",
     "ErrorEntry",
+    "Event",
     "Exchange",
     "ExchangeEntry",
     "ExtraDataEntry",
@@ -144,6 +188,8 @@ __all__ = [
     "Image",
     "ImageBlock",
     "Inbox",
+    "Limits",
+    "Loop",
     "MediaRef",
     "MemoryStore",
     "Message",
@@ -151,6 +197,7 @@ __all__ = [
     "Model",
     "ModelEvent",
     "ModelEventEntry",
+    "ModelHappened",
     "ModelReplyEntry",
     "ModelRequestEntry",
     "NoHumanError",
@@ -163,6 +210,7 @@ __all__ = [
     "Price",
     "ProviderError",
     "Question",
+    "Quorum",
     "RateLimitError",
     "RawBlock",
     "ReasoningBlock",
@@ -172,7 +220,10 @@ __all__ = [
     "Reporter",
     "Request",
     "ResumeWarning",
+    "Run",
     "RunCancelled",
+    "RunEnd",
+    "RunStart",
     "RunStartEntry",
     "Saved",
     "State",
@@ -190,11 +241,18 @@ __all__ = [
     "StoreConflict",
     "StoreDamaged",
     "StoreUnknown",
+    "Stream",
+    "Supervisor",
+    "SupervisorStatistics",
     "TextBlock",
+    "TextDelta",
+    "ThinkEnd",
+    "ThinkStart",
     "TokenUsages",
     "Tool",
     "ToolCall",
     "ToolCallBlock",
+    "ToolEnd",
     "ToolError",
     "ToolInputError",
     "ToolOutcomeKind",
@@ -202,25 +260,23 @@ __all__ = [
     "ToolResultBlock",
     "ToolResultEntry",
     "ToolSpec",
+    "ToolStart",
+    "TreeNode",
     "UnknownEntry",
+    "Unstopped",
     "Usage",
     "VideoBlock",
+    "adefault_loop",
+    "afan_out",
+    "default_loop",
+    "first",
+    "loop",
+    "open_supervisor",
+    "quorum",
     "refuse_conflict",
     "set_message_ids",
     "tool",
+    "waiting_for_user",
 ]
 
-for _public in (
-    Anthropic,
-    FunctionModel,
-    Model,
-    OpenAICompatible,
-    Origin,
-    Request,
-    State,
-    StateStatistics,
-    Tool,
-    ToolSpec,
-    tool,
-):
-    _public.__module__ = __name__  # pickles and tracebacks name the public path
+_publish(globals())

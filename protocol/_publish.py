@@ -18,7 +18,7 @@ def publish(namespace: dict[str, Any]) -> None:
         value = namespace[name]
         if not isinstance(value, type | FunctionType):
             continue
-        if not value.__module__.startswith(f"{package}._"):
+        if not value.__module__.startswith(f"{package}."):
             continue
         if isinstance(value, type) and issubclass(value, msgspec.Struct):
             _resolve(value)

@@ -32,10 +32,17 @@ ACTORS_LEVELS = (
     {"_mailbox", "_edits", "_events", "_misuse", "_statistics", "_typed"},
     {"_words", "_faults"},
     {"_beginning"},
-    {"_state", "_family"},
-    {"_limits", "_node", "_grace", "_threads", "_supervisor", "_run"},
-    {"tools", "models", "stores", "people", "_gate", "_pace", "_structured"},
-    {"_think", "_calls", "_drive", "_agent", "_loop", "_stream", "_sync", "_ask"},
+    {"_state", "_family", "_inside"},
+    {
+        "_limits", "_node", "_grace", "_threads", "_calls", "_run", "_supervisor",
+        "_saving", "_telling",
+    },
+    {"models", "people", "stores", "_gate", "_pace", "_structured", "_asking"},
+    {"tools"},
+    {
+        "_think", "_drive", "_agent", "_loop", "_stream", "_sync", "_ask", "_settings",
+        "_fan_out",
+    },
     {"graph"},
     {"report", "cli", "testing", "aio", "otel", "__main__"},
 )

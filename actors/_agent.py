@@ -1,0 +1,394 @@
+"""`Agent`: immutable settings, and everything that can be asked of an agent.
+
+1. An agent holds no conversation: one object runs any number of States at once.
+2. All settings are checked where they are given; building an agent touches no network
+   and needs no key.
+3. Each plain method has an ``a`` twin that does the same steps and leaves the same
+   history.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from hashlib import sha256
+from typing import Any
+
+import attrs
+import trio
+
+from protocol import AgentInfo, Reply
+
+from . import _ask, _settings
+from ._drive import drive
+from ._fan_out import ChildResult, afan_out
+from ._inside import bind, library_of, run_of, set_run, value_of_state
+from ._limits import Limits
+from ._loop import adefault_loop, default_loop
+from ._node import current
+from ._run import PlainBody, RunNode, as_state
+from ._state import State
+from ._stream import Stream, open_stream
+from ._supervisor import GRACE_S, Supervisor, around, open_supervisor
+from ._sync import from_plain, run_from_plain
+from ._think import think
+from .models import Model, ToolSpec
+from .people import Human, Permission
+from .tools._runner import Turn
+from .tools._tool import Tool
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Agent:
+    """A model, its instructions, its tools, and the rules of its runs; frozen.
+
+    Args:
+        model: A `Model`, or the name of one: ``anthropic/...`` or ``claude-...``,
+            ``openai/...`` or ``gpt-...``, ``google/...`` or ``gemini-...``,
+            ``ollama/...``, or any name together with ``base_url``.
+        system: Instructions that come before every conversation.
+        tools: Functions, `Tool` objects, or agents.
+        tool_node: In a graph, the node that runs this agent's calls.
+        loop: What a run does; `adefault_loop` when left out.
+        reporter: Who looks on: the process's Terminal, or that of the agent above;
+            None is silent.
+        human: Who is asked: likewise; None is nobody.
+        store: Where States are saved; None keeps them in memory only.
+        permissions: A list of permissions; None checks nothing and ``[]`` denies all.
+        name: How a parent's model calls this agent, and what histories say.
+        description: What a parent's model reads about it.
+        limits: What one run, and everything below it, may use.
+        trim_context: In a graph, whether the context manager trims what is asked.
+        busy: What a second run of a State meets: ``reject``, ``queue``, ``interrupt``.
+        max_parallel: Calls of one turn that run at once.
+        siblings: Whether a failing call lets its siblings go on (``keep``) or not
+            (``cancel``).
+        on_error: What an exception of a tool that is no `ToolError` does: ``raise``
+            stops the run, ``result`` lets the model see it.
+        grace_s: Seconds that clean-up may take when something is stopped.
+        base_url: Address of a provider that speaks the OpenAI format.
+        client: A provider's own SDK client, to be used instead of ours.
+
+    Raises:
+        TypeError, ValueError: a setting is wrong; the text says what to write instead.
+    """
+
+    model: Model
+    system: str | None
+    tools: tuple[Tool, ...]
+    tool_node: str | None
+    loop: Callable[["Agent", State], Any] | None
+    reporter: Any
+    human: Any
+    store: Any
+    permissions: tuple[Permission, ...] | None
+    name: str | None
+    description: str | None
+    limits: Limits | None
+    trim_context: bool
+    busy: str
+    max_parallel: int
+    siblings: str
+    on_error: str
+    grace_s: float
+    base_url: str | None
+    client: Any
+    tool_map: Mapping[str, Tool]
+    """The tools by name."""
+    specs: tuple[ToolSpec, ...]
+    """The tools as the model gets to know them."""
+    info: AgentInfo
+    """What a history says of who ran."""
+
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        system: str | None = None,
+        tools: Sequence[Any] = (),
+        tool_node: str | None = None,
+        loop: Callable[["Agent", State], Any] | None = None,
+        reporter: Any = _settings.INHERIT,
+        human: Human | None = _settings.INHERIT,
+        store: Any = None,
+        permissions: Sequence[Permission] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        limits: Limits | None = None,
+        trim_context: bool = False,
+        busy: str = "reject",
+        max_parallel: int = 32,
+        siblings: str = "keep",
+        on_error: str = "raise",
+        grace_s: float = GRACE_S,
+        base_url: str | None = None,
+        client: Any = None,
+    ) -> None:
+        given = {k: v for k, v in locals().items() if k != "self"}
+        settings = _settings.checked(given)
+        made = settings["tools"]
+        settings["tool_map"] = {tool.name: tool for tool in made}
+        settings["specs"] = tuple(tool.spec for tool in made)
+        settings["info"] = AgentInfo(
+            name=name,
+            model=settings["model"].name,
+            system_sha256=None if system is None else _sha256(system),
+            tools=tuple(sorted(tool.name for tool in made)),
+        )
+        self.__attrs_init__(**settings)  # type: ignore[attr-defined] # attrs makes it
+
+    def copy(self, **changes: Any) -> "Agent":
+        """An agent with these settings changed.
+
+        Raises:
+            TypeError: there is no such setting.
+        """
+        settings = {name: getattr(self, name) for name in _settings.NAMES}
+        return Agent(**{**settings, **changes})
+
+    def context_tokens(self, state: State) -> int:
+        """Tokens in the context: as the provider counted them, the rest estimated."""
+        return _ask.context_tokens(self, state)
+
+    def context_used(self, state: State) -> float:
+        """The part of the model's window that is full; 0 when the window is unknown."""
+        window = self.model.context_window
+        return 0.0 if not window else self.context_tokens(state) / window
+
+    # Runs
+
+    async def arun(self, prompt: str | State) -> Any:
+        """Run a State until its loop ends; returns what the loop returns.
+
+        A text makes a fresh State. Inside `open_supervisor` the run joins it; inside a
+        tool call it is a child of that call, in a task of its own; elsewhere it opens
+        a supervisor for itself and waits for everything that it started.
+
+        Cancelled: what runs below is stopped and joined within ``grace_s``, open calls
+        are closed as interrupted, what it used is summed; then the cancel goes on.
+
+        Raises:
+            TypeError: the loop is a plain function: use `run`.
+            ValueError: the State is finished, or runs already and ``busy`` is reject.
+            RunCancelled: somebody cancelled this run; ``reason`` says why.
+            BudgetExceeded: a limit above this run is reached.
+            BaseException: what left the run, the very exception.
+        """
+        _settings.check_loop(self.loop, wanted_async=True)
+        return await self.run_as_asked(as_state(prompt))
+
+    async def run_as_asked(self, state: State, plain: PlainBody | None = None) -> Any:
+        """Run where this was called: joined, below a call, or on its own."""
+        supervisor = around.get()
+        if supervisor is None:
+            async with open_supervisor(grace_s=self.grace_s) as supervisor:
+                return await self._run_here(supervisor, state, plain)
+        if current.get() is None:
+            return await self._run_here(supervisor, state, plain)
+        node = RunNode.root(supervisor, self, state)
+        node.plain = plain
+        supervisor.spawn(node, self.drive, node)
+        await node.wait_or_stop(self.grace_s)
+        return node.result()
+
+    async def _run_here(
+        self, supervisor: Supervisor, state: State, plain: PlainBody | None
+    ) -> Any:
+        """Run in this very task."""
+        node = RunNode.root(supervisor, self, state)
+        node.plain = plain
+        token = current.set(node)
+        try:
+            with node.scope:
+                await drive(self, node)
+        finally:
+            current.reset(token)
+            supervisor.forget(node)
+        if isinstance(node.error, trio.Cancelled):
+            await trio.lowlevel.checkpoint_if_cancelled()
+        return node.result()
+
+    async def drive(self, node: RunNode) -> None:
+        """Run a node of the tree in this task; raises only a cancel."""
+        await drive(self, node)
+
+    def run(self, prompt: str | State) -> Any:
+        """The same as `arun`, from plain code; the loop's body runs in this thread.
+
+        Ctrl+C cancels the run, waits for its end within ``grace_s``, and is raised.
+
+        Raises:
+            TypeError: on a trio thread (use `arun`), or the loop is async.
+            BaseException: as `arun` does.
+        """
+        _settings.check_loop(self.loop, wanted_async=False)
+        return run_from_plain(self, as_state(prompt), self.loop or default_loop)
+
+    async def run_loop(self, node: RunNode) -> Any:
+        """Do what the loop says, in this task or in the plain thread that asked."""
+        if node.plain is not None:
+            return await node.plain(self, node.state)
+        return await (self.loop or adefault_loop)(self, node.state)
+
+    # Steps of a run
+
+    async def athink(self, state: State, tools: Sequence[Any] | None = None) -> Reply:
+        """Ask the model once, and record its reply.
+
+        Order: limits and phase are checked (nothing recorded if they refuse), the
+        request is recorded and saved, the model is asked, the reply is recorded, saved
+        and told. A think that finds another one waiting on the model stands in the
+        mailbox until that turn has closed. Cancelled, the request is taken back.
+
+        Args:
+            state: The conversation.
+            tools: Tools for this request only, instead of the agent's.
+
+        Raises:
+            ValueError: calls have no result yet, or the State is finished.
+            CutOffError: the reply was cut off before it said anything.
+            ProviderError: the provider failed, retries included.
+            BudgetExceeded: a limit is reached.
+            ActorClosed: the State is closed.
+        """
+        specs = self.specs if tools is None else _settings.specs_of(tools)
+        async with self._step(state) as node:
+            return await think(node, self.model, self.system, specs)
+
+    def think(self, state: State, tools: Sequence[Any] | None = None) -> Reply:
+        """The same as `athink`, from plain code."""
+        return from_plain(self.athink, state, tools)
+
+    async def ause_tools(self, state: State) -> None:
+        """Give every pending call its result; does nothing when none is pending.
+
+        Raises:
+            ValueError: the State is finished.
+            BaseException: the first failure of a call, once all have their result.
+        """
+        _settings.refuse_finished(state, "use tools")
+        async with self._step(state) as node:
+            await self.settle_calls(node)
+
+    def use_tools(self, state: State) -> None:
+        """The same as `ause_tools`, from plain code."""
+        from_plain(self.ause_tools, state)
+
+    async def settle_calls(self, node: RunNode) -> None:
+        """Give every call that is pending in the node's State its result."""
+        calls = value_of_state(node.state).pending
+        if calls:
+            await Turn(node, self.tool_map).use(calls)
+
+    async def aask(
+        self, state: State, prompt: str, returns: Any = str, retries: int = 2
+    ) -> Any:
+        """Ask the model a side question; the conversation's context stays as it is.
+
+        Args:
+            state: The conversation that the question is about.
+            prompt: The question.
+            returns: The type of the answer; str for text.
+            retries: How often an answer that does not fit is sent back with all its
+                faults.
+
+        Raises:
+            OutputError: no answer fitted; it lists the last one's faults.
+            ValueError: calls have no result yet, or the State is finished.
+        """
+        async with self._step(state) as node:
+            return await _ask.ask(node, self, prompt, returns, retries)
+
+    def ask(
+        self, state: State, prompt: str, returns: Any = str, retries: int = 2
+    ) -> Any:
+        """The same as `aask`, from plain code."""
+        return from_plain(self.aask, state, prompt, returns, retries)
+
+    async def aask_human(self, state: State, prompt: str, returns: Any = str) -> Any:
+        """Ask the run's human, and record question and answer.
+
+        Raises:
+            NoHumanError: there is nobody to ask.
+            OutputError: the answer is not of the type asked for.
+        """
+        async with self._step(state) as node:
+            return await _ask.ask_human(node, prompt, returns)
+
+    def ask_human(self, state: State, prompt: str, returns: Any = str) -> Any:
+        """The same as `aask_human`, from plain code."""
+        return from_plain(self.aask_human, state, prompt, returns)
+
+    async def acompact(self, state: State, instructions: str | None = None) -> None:
+        """Have the model summarise the conversation, and put that in its place.
+
+        Whatever fails leaves the messages as they were.
+
+        Raises:
+            ValueError: calls are pending.
+        """
+        async with self._step(state) as node:
+            await _ask.compact(node, self, instructions)
+
+    def compact(self, state: State, instructions: str | None = None) -> None:
+        """The same as `acompact`, from plain code."""
+        from_plain(self.acompact, state, instructions)
+
+    def stream(self, prompt: str | State) -> AbstractAsyncContextManager[Stream]:
+        """Run, and give every event of the whole tree as it happens.
+
+        ``async with agent.stream(...) as events: async for event in events: ...``;
+        leaving the block early stops the run, joins it, and leaves nothing behind.
+        """
+        return open_stream(self, as_state(prompt))
+
+    @asynccontextmanager
+    async def _step(self, state: State) -> AsyncGenerator[RunNode, None]:
+        """The run that a step belongs to; a step outside of any gets a node of its own.
+
+        Such a node records no start: it is this one step and nothing else.
+        """
+        node = run_of(state)
+        if node is not None:
+            with node.step():
+                yield node
+            return
+        supervisor = around.get()
+        if supervisor is None:
+            async with open_supervisor(grace_s=self.grace_s), self._step(state) as node:
+                yield node
+            return
+        node = RunNode(supervisor, current.get(), self, state)
+        set_run(state, node)
+        token = current.set(node)
+        try:
+            self.bind_store(node)
+            with node.scope:
+                yield node
+        finally:
+            current.reset(token)
+            set_run(state, None)
+            supervisor.forget(node)
+
+    # For the tree
+
+    async def fan_out(
+        self, prompts: Iterable[str], **options: Any
+    ) -> tuple[ChildResult, ...]:
+        """Run every prompt on this agent; see `afan_out`."""
+        return await afan_out(self, prompts, **options)
+
+    def bind_store(self, node: RunNode) -> None:
+        """Bind the State to this agent's store, or to the one above."""
+        store = self.store if self.store is not None else node.store_above()
+        if store is not None and library_of(node.state) is not store:
+            bind(node.state, store)
+
+    def human_or(self, above: RunNode | None) -> Human | None:
+        """Who is asked: this agent's human, or the one of the run above."""
+        if self.human is not _settings.INHERIT:
+            human: Human | None = self.human
+            return human
+        return _settings.terminal() if above is None else above.human
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

@@ -1,0 +1,207 @@
+"""Side questions, and the summary of a conversation: requests beside its turns.
+
+1. The context stays as it is until everything has come out well.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from protocol import (
+    Exchange,
+    Message,
+    ModelEvent,
+    NoHumanError,
+    OutputError,
+    Question,
+    Reply,
+    Usage,
+)
+from protocol._commands import Compact, NoteEvent, NoteExchange
+from protocol._context import Messages
+from protocol._entry import NO_USAGE
+from protocol._ids import new_id
+
+from ._asking import ask_people
+from ._events import ContextChanged
+from ._gate import respond
+from ._inside import mailbox, send, value_of_state
+from ._limits import reserve_request, spend
+from ._saving import save
+from ._settings import refuse_finished
+from ._state import State
+from ._structured import parse_answer, schema_of
+from ._telling import tell
+from .models import Request
+
+if TYPE_CHECKING:
+    from ._agent import Agent
+    from ._run import RunNode
+
+CHARACTERS_PER_TOKEN = 4
+"""A common estimate for text of natural languages."""
+
+TOKENS_PER_IMAGE = 1_000
+"""About what providers count for an image of usual size."""
+
+SUMMARY = (
+    "Summarise the conversation so far for somebody who takes over: the task, what "
+    "was done and found, what was decided, and what is left to do. Write only that."
+)
+
+
+async def ask(
+    node: "RunNode", agent: "Agent", prompt: str, returns: Any, retries: int
+) -> Any:
+    """Ask a side question; see `Agent.aask`."""
+    state = node.state
+    refuse_finished(state, "ask")
+    _refuse_open_calls(state, "ask")
+    asked: list[Message] = [Message.user(prompt)]
+    schema = None if returns is str else schema_of(returns)
+    usage = NO_USAGE
+    try:
+        for left in range(retries, -1, -1):
+            reply = await _request(node, agent, asked, schema)
+            usage = usage + _used(reply)
+            if returns is str:
+                answer: Any = reply.text
+                break
+            try:
+                answer = parse_answer(returns, reply.text)
+                break
+            except OutputError as error:
+                if not left:
+                    raise
+                asked += [reply.message, Message.user(f"That does not fit: {error}")]
+    except OutputError:
+        _note(state, prompt, None, usage)
+        raise
+    except BaseException:
+        if usage.requests:
+            _note(state, prompt, None, usage)
+        raise
+    _note(state, prompt, answer, usage)
+    await save(state)
+    return answer
+
+
+def _note(state: State, prompt: str, answer: Any, usage: Usage) -> None:
+    exchange = Exchange(question=prompt, answer=answer)
+    send(state, NoteExchange("ask", exchange, usage))
+
+
+def _used(reply: Reply) -> Usage:
+    return reply.usage if reply.model is None else reply.usage.for_model(reply.model)
+
+
+def _refuse_open_calls(state: State, what: str) -> None:
+    if value_of_state(state).phase == "calling":
+        raise ValueError(
+            f"cannot {what}: tool calls of State {state.id!r} have no result yet, and "
+            f"no provider takes a question between a call and its result (a tool "
+            f"cannot ask the State that waits for it)"
+        )
+
+
+async def _request(
+    node: "RunNode", agent: "Agent", asked: list[Message], schema: Any = None
+) -> Reply:
+    """One request beside the conversation; it counts as every other does."""
+
+    def on_event(event: ModelEvent) -> None:
+        send(node.state, NoteEvent(event))
+
+    reserve_request(node.accounts)
+    messages = [*Messages(value_of_state(node.state)), *asked]
+    request = Request(messages=messages, system=agent.system, output_schema=schema)
+    await trio.lowlevel.checkpoint()
+    reply = await respond(agent.model, request, None, on_event)
+    spend(node.accounts, reply.usage)
+    return reply
+
+
+async def ask_human(node: "RunNode", prompt: str, returns: Any) -> Any:
+    """Ask the run's human; see `Agent.aask_human`."""
+    question = Question(
+        id=new_id(),
+        state_id=node.id,
+        path=node.path,
+        prompt=prompt,
+        returns=None if returns is str else schema_of(returns),
+    )
+    if node.human is None:
+        raise NoHumanError(
+            f"nobody is there to answer {prompt!r}: give the agent human=Terminal() or "
+            f"another Human"
+        )
+    answers = await ask_people(node, [question])
+    if question.id not in answers:
+        raise NoHumanError(f"nobody answered {prompt!r}")
+    given = answers[question.id].value
+    answer = given if returns is str else parse_answer(returns, given)
+    exchange = Exchange(question=prompt, answer=given)
+    send(node.state, NoteExchange("human", exchange))
+    await save(node.state)
+    return answer
+
+
+async def compact(node: "RunNode", agent: "Agent", instructions: str | None) -> None:
+    """Summarise and compact; see `Agent.acompact`."""
+    state = node.state
+    _refuse_open_calls(state, "compact")
+    before = context_tokens(agent, state)
+    with mailbox(state).compacting():
+        reply = await _summary(node, agent, instructions)
+        send(state, Compact(reply.text, 0, before, None, _used(reply)))
+    await save(state)
+    if node.audience:
+        value = value_of_state(state)
+        entry: Any = value.history.at(value.size - 1)
+        tell(
+            node,
+            ContextChanged(
+                path=node.path, snapshot=state.snapshot(), change=entry.content
+            ),
+        )
+
+
+async def _summary(node: "RunNode", agent: "Agent", instructions: str | None) -> Reply:
+    """The summary, in the provider's own way where it has one."""
+    messages = Messages(value_of_state(node.state))
+    request = Request(messages=messages, system=agent.system)
+    own = await agent.model.compact(request, instructions)
+    if own is not None:
+        reserve_request(node.accounts)
+        spend(node.accounts, own.usage)
+        return own
+    text = SUMMARY if instructions is None else f"{SUMMARY}\n\n{instructions}"
+    reply = await _request(node, agent, [Message.user(text)])
+    if not reply.text.strip():
+        raise OutputError("the model gave an empty summary: the context stays as it is")
+    return reply
+
+
+def context_tokens(agent: "Agent", state: State) -> int:
+    """Tokens in the context: the last count of a provider, and an estimate of the rest.
+
+    Looks at messages from the newest back to the last count, not at all of them.
+    """
+    value = value_of_state(state)
+    results = value.results
+    oldest = max(results.anchors, results.counted)
+    estimate = 0
+    for index in range(value.count - 1, -1, -1):
+        message = value.messages.at(index)
+        if index >= oldest and message.tokens is not None:
+            return message.tokens + estimate
+        estimate += _estimate(message)
+    return estimate + len(agent.system or "") // CHARACTERS_PER_TOKEN
+
+
+def _estimate(message: Message) -> int:
+    images = sum(1 for block in message.content if block.type == "image")
+    characters = len(message.text()) + sum(
+        len(call.name) + len(str(dict(call.args))) for call in message.tool_calls
+    )
+    return characters // CHARACTERS_PER_TOKEN + images * TOKENS_PER_IMAGE

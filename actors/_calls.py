@@ -1,0 +1,102 @@
+"""A tool call as a node of the tree: it ends with exactly one result.
+
+1. The result is recorded in synchronous code, with what the call's children used.
+2. Whatever is delivered after that comes as a late entry, with what grew since.
+"""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from protocol import ActorClosed, ToolCall, ToolOutcomeKind, Usage
+from protocol._commands import CloseCall, ReportLate
+from protocol._entry import NO_USAGE, Content
+
+from ._inside import adopt_child, send
+from ._node import Node
+
+if TYPE_CHECKING:
+    from ._state import State
+    from ._supervisor import Supervisor
+
+
+class CallNode(Node):
+    """One call of a State's open turn."""
+
+    __slots__ = (
+        "call",
+        "child_ids",
+        "error",
+        "key",
+        "outcome",
+        "reported",
+        "state",
+        "usage",
+    )
+
+    def __init__(
+        self,
+        supervisor: "Supervisor",
+        parent: Node,
+        state: "State",
+        call: ToolCall,
+    ) -> None:
+        super().__init__(supervisor, parent, call.id)
+        supervisor.adopt(self)
+        self.state = state
+        self.call = call
+        self.key = f"{state.id}.{call.id}"
+        self.child_ids: list[str] = []
+        self.usage = NO_USAGE
+        self.reported = NO_USAGE
+        self.outcome: ToolOutcomeKind | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def call_id(self) -> str | None:
+        """The call's id."""
+        return self.id
+
+    def add_child(self, child_id: str, child: "State") -> None:
+        """A subagent joined below this call."""
+        self.child_ids.append(child_id)
+        adopt_child(self.state, child)
+
+    def spent(self, usage: Usage) -> None:
+        """A subagent of this call has ended and used this."""
+        self.usage = self.usage + usage
+
+    def close(
+        self,
+        content: Content,
+        outcome: ToolOutcomeKind,
+        error: BaseException | None = None,
+    ) -> bool:
+        """Record the call's one result; False when it has one already."""
+        if self.outcome is not None:
+            return False
+        self.outcome = outcome
+        self.error = error
+        self.reported = self.usage
+        children = tuple(self.child_ids)
+        send(
+            self.state,
+            CloseCall(self.call, content, outcome, error, children, self.usage),
+        )
+        return True
+
+    def report_late(self, content: Content, outcome: ToolOutcomeKind) -> None:
+        """Record what came after the result: a value, and what was used since.
+
+        A State that was closed meanwhile takes no more entries: the value is dropped.
+        """
+        grown = self.usage.since(self.reported)
+        self.reported = self.usage
+        with suppress(ActorClosed):
+            send(self.state, ReportLate(self.call, content, outcome, usage=grown))
+
+    def give_up(self) -> None:
+        """It did not stop within its grace: close it, and say so."""
+        grace_s = 0.0 if self.stop is None else self.stop.grace_s
+        kind = "cancelled" if self.stop is None else self.stop.kind
+        self.close(f"({kind}: it did not stop within {grace_s:g} s)", kind)
+        self.end()

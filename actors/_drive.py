@@ -1,0 +1,209 @@
+"""One run from its first entry to its last.
+
+1. A run leaves nothing behind: everything below it has ended and been summed, every
+   call has its result, before the run is reported as ended.
+2. Nothing is raised into the nursery: what left the run is kept with its node.
+"""
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import trio
+
+from protocol import (
+    BudgetExceeded,
+    RunCancelled,
+    StoppedByBudget,
+    StoppedByQuestion,
+    ToolCall,
+    ToolOutcomeKind,
+)
+from protocol._commands import CloseCall, Fail, SetStop, StartRun
+from protocol._value import Thinking
+
+from ._asking import QuestionsLeftOpen
+from ._events import ChildEnd, ChildStart, RunEnd, RunStart
+from ._inside import run_of, send, set_run, value_of_state
+from ._node import Stop
+from ._run import Deadline, RunNode, check_can_run
+from ._saving import save, save_at_last
+from ._telling import room, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._agent import Agent
+
+
+async def drive(agent: "Agent", node: RunNode) -> None:
+    """Run the State of ``node``; its answer, or what left the run, ends up there."""
+    place = node.supervisor.places if node.parent is None else None
+    try:
+        if place is not None:
+            await place.acquire_on_behalf_of(node)
+        await _claim(agent, node)
+    except BaseException as error:  # noqa: BLE001 - kept for whoever waits
+        node.error = error
+        _give_back(node)
+        return
+    try:
+        await _whole_run(agent, node)
+    finally:
+        set_run(node.state, None)
+        _give_back(node)
+
+
+def _give_back(node: RunNode) -> None:
+    places = node.supervisor.places
+    if places is not None and node in places.statistics().borrowers:
+        places.release_on_behalf_of(node)
+
+
+async def _claim(agent: "Agent", node: RunNode) -> None:
+    """Become the one run of the State; an earlier one is met as the agent says."""
+    while (other := run_of(node.state)) is not None:
+        if agent.busy == "interrupt":
+            other.stop_tree(Stop("another run took over", "interrupted", agent.grace_s))
+        await other.wait_ended()
+    check_can_run(agent, node.state)
+    set_run(node.state, node)
+
+
+async def _whole_run(agent: "Agent", node: RunNode) -> None:
+    node.task = trio.lowlevel.current_task()
+    try:
+        await _begin(agent, node)
+        with _deadline(node):
+            node.answer = await agent.run_loop(node)
+            await _wait_for_background(node)
+    except QuestionsLeftOpen as left:
+        await _leave_open(node, left)
+    except BudgetExceeded as spent:
+        own = node.own_account
+        if own is not None and spent.owner == node.id:
+            await _stop_below(node, Stop(str(spent), "cancelled", agent.grace_s))
+            _close_pending(node, "cancelled")
+            _stop_by_budget(node, spent.limit)
+        else:
+            await _failed(node, spent)
+    except BaseException as error:  # noqa: BLE001 - kept for whoever waits
+        await _failed(node, error)
+    await _report_end(agent, node)
+
+
+async def _begin(agent: "Agent", node: RunNode) -> None:
+    state = node.state
+    if type(value_of_state(state).open) is Thinking:
+        send(state, Fail(RunCancelled("the process that asked the model is gone")))
+    call = node.call
+    send(
+        state,
+        StartRun(
+            agent.info,
+            None if call is None else call.state.id,
+            None if call is None else call.call.id,
+        ),
+    )
+    agent.bind_store(node)
+    await save(state)
+    if node.audience:
+        if call is not None:
+            child = ChildStart(path=node.path, child_id=node.id, call_id=call.call.id)
+            tell(node, child)
+        snapshot = state.snapshot()
+        await room(node)
+        tell(node, RunStart(path=node.path, snapshot=snapshot, agent=agent.name))
+    await agent.settle_calls(node)
+
+
+@contextmanager
+def _deadline(node: RunNode) -> "Iterator[None]":
+    """End the run when its own limit of seconds is over."""
+    account = node.own_account
+    seconds = None if account is None else account.limits.seconds
+    if account is None or seconds is None:
+        yield
+        return
+    with trio.move_on_after(seconds) as scope:
+        if not account.limits.count_waiting:
+            node.deadlines = (*node.deadlines, Deadline(scope))
+        yield
+    if scope.cancelled_caught:
+        raise account.exceeded("seconds")
+
+
+async def _wait_for_background(node: RunNode) -> None:
+    """A run on its own waits for the children that it left in the background."""
+    while node.children:
+        await next(iter(node.children)).wait_ended()
+
+
+async def _stop_below(node: RunNode, stop: Stop) -> None:
+    node.stop_children(stop)
+    await node.join_children()
+
+
+async def _failed(node: RunNode, error: BaseException) -> None:
+    """Something left the run: stop what is below, close what is open, keep it."""
+    by_cancel = isinstance(error, trio.Cancelled | KeyboardInterrupt)
+    reason = node.stop.reason if node.stop is not None else f"the run ended: {error!r}"
+    grace_s = node.agent.grace_s if node.stop is None else node.stop.grace_s
+    kind = "interrupted"
+    await _stop_below(node, Stop(reason, kind, grace_s))
+    _close_pending(node, "interrupted" if by_cancel else "aborted")
+    if node.state.stopped is not None and not node.state.closed:
+        send(node.state, SetStop(None))
+    node.error = error
+
+
+def _close_pending(node: RunNode, outcome: ToolOutcomeKind) -> None:
+    """Give every call that is still open its result."""
+    if node.state.closed:
+        return
+    calls: Sequence[ToolCall] = value_of_state(node.state).pending
+    for call in calls:
+        send(node.state, CloseCall(call, f"({outcome}: the run ended)", outcome))
+
+
+def _stop_by_budget(node: RunNode, limit: str) -> None:
+    if not node.state.closed:
+        send(node.state, SetStop(StoppedByBudget(limit=limit, owner=node.id)))
+    node.answer = node.state.answer
+
+
+async def _leave_open(node: RunNode, left: QuestionsLeftOpen) -> None:
+    """Calls wait for answers: they stay pending, and the next run goes on from them."""
+    reason = "the run stops and waits for answers"
+    await _stop_below(node, Stop(reason, "cancelled", node.agent.grace_s))
+    send(node.state, SetStop(StoppedByQuestion(questions=left.questions)))
+    node.answer = node.state.answer
+
+
+async def _report_end(agent: "Agent", node: RunNode) -> None:
+    state = node.state
+    try:
+        if node.error is None:
+            await save(state)
+        else:
+            await save_at_last(state, agent.grace_s)
+    except BaseException as error:  # noqa: BLE001 - kept for whoever waits
+        if node.error is None:
+            node.error = error
+        else:
+            node.error.add_note(f"saving the end of the run failed too: {error!r}")
+    node.settle()
+    if node.audience:
+        snapshot = state.snapshot()
+        tell(node, RunEnd(path=node.path, snapshot=snapshot, error=node.error))
+        if node.call is not None:
+            outcome = "done" if node.error is None else "error"
+            tell(
+                node,
+                ChildEnd(
+                    path=node.path,
+                    child_id=node.id,
+                    outcome=outcome,
+                    usage=node.usage,
+                ),
+            )

@@ -1,0 +1,67 @@
+"""The runtime's own door into a State: what only a run may do to it."""
+
+from typing import TYPE_CHECKING
+
+from protocol._commands import AnyCommand, Request
+from protocol._value import Value
+
+from ._family import Family, Library
+from ._state import State
+
+if TYPE_CHECKING:
+    from ._mailbox import Mailbox
+    from ._run import RunNode
+
+
+def mailbox(state: State) -> "Mailbox":
+    """The State's mailbox."""
+    return state._mailbox
+
+
+def value_of_state(state: State) -> Value:
+    """What the State has published last."""
+    return state._mailbox.value
+
+
+def send(state: State, command: AnyCommand) -> Value:
+    """Send one of the runtime's commands; see `Mailbox.send`."""
+    return state._mailbox.send(command)
+
+
+async def send_in_turn(state: State, command: Request) -> Value:
+    """Ask for the model as soon as no turn is open; see `Mailbox.send_in_turn`."""
+    return await state._mailbox.send_in_turn(command)
+
+
+def run_of(state: State) -> "RunNode | None":
+    """The run that drives the State in this process, or None."""
+    run: RunNode | None = state._mailbox.run
+    return run
+
+
+def set_run(state: State, run: "RunNode | None") -> None:
+    """Say which run drives the State."""
+    state._mailbox.run = run
+
+
+def family(state: State) -> Family:
+    """What the State knows of others; made at the first need."""
+    if state._family is None:
+        object.__setattr__(state, "_family", Family({}))
+    assert state._family is not None, "made above"
+    return state._family
+
+
+def adopt_child(parent: State, child: State) -> None:
+    """Let ``parent.child(child.id)`` give this very object."""
+    family(parent).children[child.id] = child
+
+
+def library_of(state: State) -> Library | None:
+    """The store that the State is bound to, or None."""
+    return None if state._family is None else state._family.library
+
+
+def bind(state: State, library: Library) -> None:
+    """Bind the State to a store."""
+    family(state).library = library

@@ -1,0 +1,190 @@
+"""Loops: what a run does, turn by turn.
+
+1. Before each turn: a stop that is final ends it; then ``until``, in order; then the
+   limit; then a stop that a nested loop left is cleared.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from protocol import StoppedByLimit, StoppedByUntil
+from protocol._commands import SetStop
+from protocol._snapshot import waits_for_user
+
+from ._inside import send, value_of_state
+from ._state import State
+
+if TYPE_CHECKING:
+    from ._agent import Agent
+
+Until: TypeAlias = Callable[[State], Any]
+Body: TypeAlias = "Callable[[Agent, State], Any]"
+
+TURNS = 50
+"""The default limit of turns: enough for real work, an end for a run that is lost."""
+
+
+def waiting_for_user(state: State) -> bool:
+    """Whether no call is pending and the last message is a reply without calls."""
+    return waits_for_user(value_of_state(state))
+
+
+@attrs.frozen
+class Loop:
+    """A loop made by `loop`; call it with an agent and a State."""
+
+    body: Body
+    until: tuple[Until, ...]
+    limit: int
+    is_async: bool
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.body, "__name__", "loop")
+
+    def __call__(self, agent: "Agent", state: State) -> Any:
+        """Run turns until something stops them; gives the answer.
+
+        With an async body it gives an awaitable of the answer.
+        """
+        return self._arun(agent, state) if self.is_async else self._run(agent, state)
+
+    def _run(self, agent: "Agent", state: State) -> Any:
+        turns = 0
+        while not _is_final(state):
+            if any(_stop_by(state, until, until(state)) for until in self.until):
+                break
+            if self._at_limit(state, turns):
+                break
+            self.body(agent, state)
+            turns += 1
+        return state.answer
+
+    async def _arun(self, agent: "Agent", state: State) -> Any:
+        turns = 0
+        while not _is_final(state):
+            if await self._until_says_stop(state) or self._at_limit(state, turns):
+                break
+            await self.body(agent, state)
+            turns += 1
+        return state.answer
+
+    async def _until_says_stop(self, state: State) -> bool:
+        for until in self.until:
+            said = until(state)
+            if isinstance(said, Awaitable):
+                said = await said
+            if _stop_by(state, until, said):
+                return True
+        return False
+
+    def _at_limit(self, state: State, turns: int) -> bool:
+        if turns >= self.limit:
+            send(state, SetStop(StoppedByLimit(turns=self.limit)))
+            return True
+        if state.stopped is not None:
+            send(state, SetStop(None))
+        return False
+
+
+def _is_final(state: State) -> bool:
+    """Whether the run is over, whatever the loop wants."""
+    stopped = state.stopped
+    return state.finished or (
+        stopped is not None and stopped.kind not in ("until", "limit")
+    )
+
+
+def _stop_by(state: State, until: Until, said: object) -> bool:
+    """Record the stop when ``until`` said yes."""
+    if said:
+        name = getattr(until, "__name__", type(until).__name__)
+        send(state, SetStop(StoppedByUntil(name=name)))
+    return bool(said)
+
+
+def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop]:
+    """Make a loop of a body ``(agent, state) -> None``, plain or async.
+
+    Both arguments are required: a loop that nothing ends would be a bill without end.
+
+    Args:
+        until: a function of the State, or several, asked in order before each turn;
+            the first that says yes stops the loop (`StoppedByUntil`).
+        limit: how many turns one call of the loop may run (`StoppedByLimit`).
+
+    Raises:
+        TypeError: ``until`` is no function, or holds something that is none.
+        ValueError: ``limit`` is not an int >= 0.
+    """
+    functions = (until,) if callable(until) else tuple(until)
+    for function in functions:
+        if not callable(function):
+            raise TypeError(
+                f"until= takes functions of the State, not {function!r}: write "
+                f"until=waiting_for_user"
+            )
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise ValueError(f"limit= takes a number of turns >= 0, not {limit!r}")
+
+    def make(body: Body) -> Loop:
+        return Loop(body, functions, limit, iscoroutinefunction(body))
+
+    return make
+
+
+@attrs.frozen
+class CompactIfFull:
+    """Compact the context once it fills more than ``at`` of the model's window.
+
+    A step to call in a loop's body: ``await CompactIfFull(0.6).acheck(agent, state)``.
+    """
+
+    at: float = 0.6
+    """The part of the window, between 0 and 1."""
+
+    def check(self, agent: "Agent", state: State) -> None:
+        """Compact if it is needed; from plain code."""
+        if agent.context_used(state) > self.at:
+            agent.compact(state)
+
+    async def acheck(self, agent: "Agent", state: State) -> None:
+        """Compact if it is needed."""
+        if agent.context_used(state) > self.at:
+            await agent.acompact(state)
+
+
+_IF_FULL = CompactIfFull()
+
+
+@loop(until=waiting_for_user, limit=TURNS)
+async def _adefault(agent: "Agent", state: State) -> None:
+    await _IF_FULL.acheck(agent, state)
+    await agent.athink(state)
+    if value_of_state(state).open is not None:
+        await agent.ause_tools(state)
+
+
+@loop(until=waiting_for_user, limit=TURNS)
+def _default(agent: "Agent", state: State) -> None:
+    _IF_FULL.check(agent, state)
+    agent.think(state)
+    if value_of_state(state).open is not None:
+        agent.use_tools(state)
+
+
+adefault_loop = _adefault
+"""Compact if full, think, use tools; until `waiting_for_user`, at most 50 turns."""
+default_loop = _default
+"""The same from plain code."""
+
+
+def is_async_loop(chosen: object) -> bool:
+    """Whether a loop is to be awaited."""
+    if isinstance(chosen, Loop):
+        return chosen.is_async
+    call: Any = getattr(type(chosen), "__call__", None)  # noqa: B004 - its kind is asked
+    return iscoroutinefunction(chosen) or iscoroutinefunction(call)

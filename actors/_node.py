@@ -1,0 +1,178 @@
+"""The tree of what runs, as data: runs of States, and the calls they make.
+
+1. A node ends exactly once, in synchronous code, and tells its owner so. Until then
+   its owner waits for it.
+2. A cancel goes down first: every node of the subtree is told at once. Ends come up:
+   a node ends when everything below it has ended.
+3. A node that is being stopped takes no new children.
+"""
+
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+import trio
+
+from protocol import RunCancelled
+
+from ._limits import Accounts
+
+if TYPE_CHECKING:
+    from ._supervisor import Supervisor
+
+StopKind: TypeAlias = Literal["cancelled", "interrupted"]
+
+
+@attrs.frozen
+class Stop:
+    """Why a subtree is being stopped, and how its calls will read."""
+
+    reason: str | None
+    kind: StopKind
+    grace_s: float
+    """Seconds that clean-up may take, from the moment of the cancel."""
+
+
+class Node:
+    """One thing that runs, under one supervisor."""
+
+    __slots__ = (
+        "_done",
+        "accounts",
+        "audience",
+        "children",
+        "depth",
+        "ended",
+        "id",
+        "on_end",
+        "parent",
+        "scope",
+        "started_at",
+        "stop",
+        "supervisor",
+    )
+
+    def __init__(
+        self, supervisor: "Supervisor", parent: "Node | None", node_id: str
+    ) -> None:
+        self.id = node_id
+        self.supervisor = supervisor
+        self.parent = parent
+        self.depth = 0
+        self.accounts: Accounts = ()
+        self.audience: Audience = ()
+        self.children: dict[Node, None] = {}
+        self.scope = trio.CancelScope()
+        self.stop: Stop | None = None
+        self.ended = False
+        self.on_end: Callable[[Node], None] | None = None
+        self._done: trio.Event | None = None
+        self.started_at = supervisor.time()
+        if parent is not None:
+            if parent.stop is not None or parent.ended:
+                raise RunCancelled(
+                    f"{parent.id!r} is being stopped and takes no new children"
+                )
+            self.depth = parent.depth
+            self.accounts = parent.accounts
+            self.audience = parent.audience
+            parent.children[self] = None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Ids from the root down to here."""
+        ids: list[str] = []
+        node: Node | None = self
+        while node is not None:
+            ids.append(node.id)
+            node = node.parent
+        return tuple(reversed(ids))
+
+    def end(self) -> None:
+        """Mark the end; wakes who waits and tells the owner. Only the first counts."""
+        if self.ended:
+            return
+        self.ended = True
+        if self.parent is not None:
+            self.parent.children.pop(self, None)
+        if self._done is not None:
+            self._done.set()
+        if self.on_end is not None:
+            self.on_end(self)
+
+    async def wait_ended(self) -> None:
+        """Wait until this has ended. Cancelled, it leaves the node as it is."""
+        if self.ended:
+            return
+        if self._done is None:
+            self._done = trio.Event()
+        await self._done.wait()
+
+    def stop_tree(self, stop: Stop) -> None:
+        """Cancel this and everything below it, at once. Does not wait.
+
+        A node that is being stopped already keeps its first reason. What has not ended
+        when the grace is over is given up by the supervisor, which names it.
+        """
+        for node in subtree(self):
+            if node.stop is None and not node.ended:
+                node.stop = stop
+                node.cancel(stop)
+                node.supervisor.watch(node, stop.grace_s)
+
+    def cancel(self, stop: Stop) -> None:
+        """Cancel what runs for this very node."""
+        self.scope.cancel(reason=stop.reason)
+
+    def stop_children(self, stop: Stop) -> None:
+        """Cancel everything below this, at once."""
+        for child in tuple(self.children):
+            child.stop_tree(stop)
+
+    async def join_children(self) -> None:
+        """Wait until everything below has ended, whatever cancels this task.
+
+        It ends: each of them is being stopped, and the supervisor gives up on those
+        that do not stop within their grace.
+        """
+        with trio.CancelScope(shield=True):
+            while self.children:
+                await next(iter(self.children)).wait_ended()
+
+    async def wait_or_stop(self, grace_s: float) -> None:
+        """Wait for the end; a cancel here stops the subtree and joins it first."""
+        try:
+            await self.wait_ended()
+        except trio.Cancelled:
+            self.stop_tree(
+                Stop("who waited for it was cancelled", "interrupted", grace_s)
+            )
+            with trio.CancelScope(shield=True):
+                await self.wait_ended()
+            raise
+
+    @property
+    def call_id(self) -> str | None:
+        """The id of the call that this is, or None when it is a run."""
+        return None
+
+    def give_up(self) -> None:
+        """This did not stop within its grace: end it as it stands."""
+        self.end()
+
+
+def subtree(node: Node) -> Iterator[Node]:
+    """The node and everything below it, parents first; no recursion."""
+    todo = [node]
+    while todo:
+        now = todo.pop()
+        yield now
+        todo.extend(now.children)
+
+
+Audience: TypeAlias = tuple[Any, ...]
+"""The sinks (`actors._telling.Sink`) that hear of what happens in a subtree."""
+
+current: ContextVar[Node | None] = ContextVar("current", default=None)
+"""The call, or the run, that this task or thread works for."""

@@ -1,0 +1,138 @@
+"""The settings of an agent: each default with its reason, each check with the fix."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from ._limits import Limits
+from ._loop import is_async_loop
+from ._state import State
+from .models import ToolSpec
+from .models._names import as_model
+from .people._permission import checked_permissions
+from .tools._collect import collect
+
+NAMES = (
+    "model",
+    "system",
+    "tools",
+    "tool_node",
+    "loop",
+    "reporter",
+    "human",
+    "store",
+    "permissions",
+    "name",
+    "description",
+    "limits",
+    "trim_context",
+    "busy",
+    "max_parallel",
+    "siblings",
+    "on_error",
+    "grace_s",
+    "base_url",
+    "client",
+)
+"""Every setting, in the order of the signature."""
+
+_CHOICES = {
+    "busy": ("reject", "queue", "interrupt"),
+    "siblings": ("keep", "cancel"),
+    "on_error": ("raise", "result"),
+}
+
+
+@attrs.frozen
+class _Inherit:
+    def __repr__(self) -> str:
+        return "(inherited, or the process's Terminal)"
+
+
+INHERIT: Any = _Inherit()
+"""Taken over from the agent above; the process's Terminal where there is none."""
+
+
+def checked(given: dict[str, Any]) -> dict[str, Any]:
+    """The settings in their final form.
+
+    Raises:
+        TypeError, ValueError: one is wrong; the text says what to write instead.
+    """
+    settings = dict(given)
+    settings["model"] = as_model(
+        given["model"], base_url=given["base_url"], client=given["client"]
+    )
+    settings["tools"] = collect(given["tools"])
+    if given["permissions"] is not None:
+        settings["permissions"] = checked_permissions(given["permissions"])
+    for name, choices in _CHOICES.items():
+        if given[name] not in choices:
+            raise ValueError(f"{name}= is one of {choices}, not {given[name]!r}")
+    parallel = given["max_parallel"]
+    if isinstance(parallel, bool) or not isinstance(parallel, int) or parallel < 1:
+        raise ValueError(f"max_parallel= is an int >= 1, not {parallel!r}")
+    grace_s = given["grace_s"]
+    if isinstance(grace_s, bool) or not isinstance(grace_s, int | float) or grace_s < 0:
+        raise ValueError(f"grace_s= is a number of seconds >= 0, not {grace_s!r}")
+    if given["limits"] is not None and not isinstance(given["limits"], Limits):
+        raise TypeError(f"limits= takes Limits(requests=...), not {given['limits']!r}")
+    for name in ("system", "name", "description", "tool_node"):
+        if given[name] is not None and not isinstance(given[name], str):
+            raise TypeError(f"{name}= is a str or None, not {given[name]!r}")
+    if given["loop"] is not None and not callable(given["loop"]):
+        raise TypeError(
+            f"loop= takes a function (agent, state), not {given['loop']!r}: write one "
+            f"with @loop(until=waiting_for_user, limit=50)"
+        )
+    return settings
+
+
+def specs_of(tools: Sequence[Any]) -> tuple[ToolSpec, ...]:
+    """Tools as a model gets to know them."""
+    return tuple(tool.spec for tool in collect(tools))
+
+
+def check_loop(chosen: Any, *, wanted_async: bool) -> None:
+    """Refuse a loop of the other kind.
+
+    Raises:
+        TypeError: the text names the method that runs it.
+    """
+    if chosen is None or is_async_loop(chosen) == wanted_async:
+        return
+    name = getattr(chosen, "__name__", "the loop")
+    if wanted_async:
+        raise TypeError(
+            f"arun needs an async loop, and {name!r} is a plain one: use run(), or "
+            f"write it with async def"
+        )
+    raise TypeError(
+        f"run needs a plain loop, and {name!r} is async: use 'await agent.arun(...)'"
+    )
+
+
+def refuse_finished(state: State, what: str) -> None:
+    """Refuse a step of a finished State.
+
+    Raises:
+        ValueError: it is finished.
+    """
+    if state.finished:
+        raise ValueError(
+            f"cannot {what}: State {state.id!r} is finished; start a new one from its "
+            f"messages (State(messages=state.messages))"
+        )
+
+
+_the_terminal: list[Any] = []
+
+
+def terminal() -> Any:
+    """The one Terminal of this process, made at the first need."""
+    if not _the_terminal:
+        from .people import Terminal
+
+        _the_terminal.append(Terminal())
+    return _the_terminal[0]

@@ -1,0 +1,323 @@
+"""One flat nursery for a whole tree of runs; the tree itself is data.
+
+1. Everything that runs below a supervisor is a task in its nursery, however deep the
+   tree is; parents and children know each other as `Node`s.
+2. Nothing that a task raises reaches the nursery: it is kept with its node, and whoever
+   waits for that node gets it.
+3. A node that does not stop within its grace is given up: its owner goes on, the
+   supervisor names it, and leaving the supervisor still waits for it.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import trio
+
+from protocol import Question
+from protocol._ids import new_id
+
+from ._limits import Account, Limits
+from ._node import Audience, Node, Stop, current, subtree
+from ._run import Run, RunNode, TreeNode, picture
+from ._state import State
+from ._threads import ThreadSlots
+
+if TYPE_CHECKING:
+    from ._run import Runner
+
+GRACE_S = 5.0
+"""Seconds that clean-up may take: long enough for a request to be closed properly."""
+
+THREADS = 40
+"""Worker threads at once: trio's own default."""
+
+AGAIN_S = 0.05
+"""Seconds a node may take to end once everything below it has been given up."""
+
+
+@attrs.frozen(kw_only=True)
+class Unstopped:
+    """Something that did not stop within its grace."""
+
+    path: tuple[str, ...]
+    """Ids from the root's State down to the State, or the call."""
+    call_id: str | None
+    """The call, when it is one."""
+    reason: str | None
+    """Why it was asked to stop."""
+
+
+@attrs.frozen(kw_only=True)
+class SupervisorStatistics:
+    """A frozen picture of a supervisor."""
+
+    runs: int
+    """Runs in the tree now."""
+    calls: int
+    """Calls in the tree now."""
+    waiting: int
+    """Runs that wait for a place (``max_running``)."""
+    started: int
+    """Runs and calls started so far."""
+    threads: int
+    """Worker threads in use, those included that nobody waits for any more."""
+    unstopped: tuple[Unstopped, ...]
+    """What did not stop in time, so far."""
+
+
+class Supervisor:
+    """Starts, cancels, joins and sums what runs below it; see `open_supervisor`."""
+
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        limits: Limits | None,
+        max_running: int | None,
+        grace_s: float,
+        threads: int,
+    ) -> None:
+        self.id = new_id()
+        self.nursery = nursery
+        self.grace_s = grace_s
+        self.token = trio.lowlevel.current_trio_token()
+        self.threads = ThreadSlots(threads)
+        self.places = None if max_running is None else trio.CapacityLimiter(max_running)
+        self.roots: dict[Node, None] = {}
+        self.audience: Audience = ()
+        self.accounts = () if limits is None else (Account(limits, self.id, 0),)
+        self.unstopped: list[Unstopped] = []
+        self.at_close: list[Callable[[], Awaitable[None]]] = []
+        self.closed = False
+        self._tasks = 0
+        self._all_done: trio.Event | None = None
+        self._late: list[tuple[float, int, Node]] = []
+        self._order = count()
+        self._started = 0
+        self._watcher: trio.CancelScope | None = None
+        self._earlier = trio.Event()
+
+    # For users
+
+    def start(self, agent: "Runner", prompt: str | State) -> Run:
+        """Start a run as a child of this supervisor, and return at once.
+
+        The run begins when it gets a place (``max_running``), in order of starting.
+
+        Raises:
+            ValueError: the State runs already, or is finished.
+            RuntimeError: the supervisor is closed.
+        """
+        node = RunNode.root(self, agent, prompt)
+        self.spawn(node, agent.drive, node)
+        return Run(node)
+
+    async def map(
+        self, agent: "Runner", prompts: Iterable[str], **options: Any
+    ) -> tuple[Any, ...]:
+        """Run every prompt on an agent; the same as `afan_out`, under this one."""
+        token = around.set(self)
+        try:
+            return await agent.fan_out(prompts, **options)
+        finally:
+            around.reset(token)
+
+    def tree(self) -> tuple[TreeNode, ...]:
+        """A frozen picture of every run, roots first, in order of starting."""
+        return picture(self.roots)
+
+    def questions(self) -> tuple[Question, ...]:
+        """Every question that waits for an answer, anywhere in the tree."""
+        found: list[Question] = []
+        for root in self.roots:
+            for node in subtree(root):
+                if isinstance(node, RunNode):
+                    found += node.state.questions
+        return tuple(found)
+
+    def statistics(self) -> SupervisorStatistics:
+        """A frozen picture of what runs now."""
+        nodes = [node for root in self.roots for node in subtree(root)]
+        runs = sum(1 for node in nodes if node.call_id is None)
+        waiting = 0 if self.places is None else self.places.statistics().tasks_waiting
+        return SupervisorStatistics(
+            runs=runs,
+            calls=len(nodes) - runs,
+            waiting=waiting,
+            started=self._started,
+            threads=self.threads.in_use,
+            unstopped=tuple(self.unstopped),
+        )
+
+    # For the runtime
+
+    def time(self) -> float:
+        """The trio clock, in seconds."""
+        return trio.current_time()
+
+    def adopt(self, node: Node) -> None:
+        """Take a node into the tree; one without a parent becomes a root."""
+        if self.closed:
+            raise RuntimeError("this supervisor is closed and takes no new runs")
+        self._started += 1
+        if node.parent is None or node.parent.supervisor is not self:
+            node.accounts = (*node.accounts, *self.accounts)
+            node.audience = (*node.audience, *self.audience)
+            self.roots[node] = None
+
+    def spawn(
+        self, node: Node, work: Callable[..., Awaitable[None]], *args: object
+    ) -> None:
+        """Run ``work`` for a node, in a task of its own. It must not raise."""
+        self.background(self._node_task, node, work, args)
+
+    def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
+        """Run ``work`` as a task that leaving the supervisor waits for."""
+        self._tasks += 1
+        self.nursery.start_soon(self._counted, work, args)
+
+    async def _counted(
+        self, work: Callable[..., Awaitable[None]], args: tuple[Any, ...]
+    ) -> None:
+        try:
+            await work(*args)
+        finally:
+            self._tasks -= 1
+            if not self._tasks and self._all_done is not None:
+                self._all_done.set()
+
+    async def _node_task(
+        self,
+        node: Node,
+        work: Callable[..., Awaitable[None]],
+        args: tuple[object, ...],
+    ) -> None:
+        current.set(node)
+        try:
+            with node.scope:
+                await work(*args)
+        finally:
+            self.forget(node)
+
+    def forget(self, node: Node) -> None:
+        """Nothing of the node runs any more: it has ended, whatever happened."""
+        node.end()
+        self.roots.pop(node, None)
+
+    def watch(self, node: Node, grace_s: float) -> None:
+        """Give the node up when it has not ended ``grace_s`` seconds from now."""
+        row = (self.time() + grace_s, next(self._order), node)
+        heappush(self._late, row)
+        if self._watcher is None:
+            self._watcher = trio.CancelScope(shield=True)
+            self.nursery.start_soon(self._watch, self._watcher)
+        elif self._late[0] is row:
+            self._earlier.set()
+
+    async def _watch(self, scope: trio.CancelScope) -> None:
+        with scope:
+            while self._late:
+                self._earlier = trio.Event()
+                with trio.move_on_at(self._late[0][0]):
+                    await self._earlier.wait()
+                self._give_up_late()
+                while self._late and self._late[0][2].ended:
+                    heappop(self._late)
+        if self._watcher is scope:
+            self._watcher = None
+
+    def _give_up_late(self) -> None:
+        now = self.time()
+        while self._late and self._late[0][0] <= now:
+            node = heappop(self._late)[2]
+            if node.ended:
+                continue
+            if node.children:
+                row = (now + AGAIN_S, next(self._order), node)
+                heappush(self._late, row)
+                continue
+            reason = node.stop.reason if node.stop is not None else None
+            self.unstopped.append(
+                Unstopped(path=node.path, call_id=node.call_id, reason=reason)
+            )
+            node.give_up()
+
+    async def stop_all(self, stop: Stop) -> None:
+        """Stop every root, the last started first, and wait until all have ended."""
+        for root in reversed(tuple(self.roots)):
+            root.stop_tree(stop)
+        with trio.CancelScope(shield=True):
+            await self.wait_idle()
+
+    async def wait_idle(self) -> None:
+        """Wait until nothing runs below any more."""
+        while self.roots:
+            root = next(iter(self.roots))
+            await root.wait_ended()
+            self.roots.pop(root, None)
+
+    async def close(self) -> None:
+        """Take no more runs, wait for the last task, close what was opened here."""
+        with trio.CancelScope(shield=True):
+            self.closed = True
+            if self._tasks:
+                self._all_done = trio.Event()
+                await self._all_done.wait()
+            if self._watcher is not None:
+                self._watcher.cancel()
+            for close in reversed(self.at_close):
+                await close()
+
+
+around: ContextVar[Supervisor | None] = ContextVar("around", default=None)
+"""The supervisor whose block this task is in."""
+
+
+@asynccontextmanager
+async def open_supervisor(
+    *,
+    limits: Limits | None = None,
+    max_running: int | None = None,
+    grace_s: float = GRACE_S,
+    threads: int = THREADS,
+) -> AsyncGenerator[Supervisor, None]:
+    """Open a supervisor; runs started in the block join it.
+
+    The end of the block waits for what still runs. An error or a cancel in the block
+    stops everything first, the last started first, each within its grace; then it goes
+    on as the one exception it was. What did not stop in time is waited for even so,
+    and stands in ``supervisor.statistics().unstopped``.
+
+    Args:
+        limits: what everything below may use together.
+        max_running: how many runs at once; others wait in order of starting. A run
+            that waits for a child keeps its place, and a child needs none.
+        grace_s: seconds that clean-up may take when something is stopped.
+        threads: plain functions that may compute at once.
+    """
+    token = None
+    caught: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        supervisor = Supervisor(nursery, limits, max_running, grace_s, threads)
+        token = around.set(supervisor)
+        try:
+            yield supervisor
+            await supervisor.wait_idle()
+        except BaseException as error:  # noqa: BLE001 - it goes on below, ungrouped
+            caught = error
+            await supervisor.stop_all(_stop_for(error, grace_s))
+        finally:
+            around.reset(token)
+            await supervisor.close()
+    if caught is not None:
+        raise caught
+
+
+def _stop_for(error: BaseException, grace_s: float) -> Stop:
+    if isinstance(error, trio.Cancelled):
+        return Stop("the supervisor was cancelled", "interrupted", grace_s)
+    return Stop(f"the supervisor's block raised {error!r}", "interrupted", grace_s)

@@ -1,0 +1,37 @@
+"""Telling whoever looks on what happens.
+
+1. A sink takes an event at once and never raises; one that is full says so, and the
+   run waits for room where it can wait.
+"""
+
+from typing import Protocol
+
+from ._events import Event
+from ._node import Node
+
+
+class Sink(Protocol):
+    """Where events go: a reporter's queue, or a stream's."""
+
+    def put(self, event: Event) -> None:
+        """Take an event; must be quick and must not raise."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the run should wait before it goes on."""
+
+    async def wait_room(self) -> None:
+        """Wait until it is not full."""
+
+
+def tell(node: Node, event: Event) -> None:
+    """Give an event to everybody who listens at or above this node."""
+    for sink in node.audience:
+        sink.put(event)
+
+
+async def room(node: Node) -> None:
+    """Wait until every stream that listens has room."""
+    for sink in node.audience:
+        if sink.full:
+            await sink.wait_room()

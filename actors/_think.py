@@ -1,0 +1,96 @@
+"""One request to the model: recorded, saved, asked, recorded, saved, told.
+
+1. Checks come first: a refused think has recorded nothing.
+2. Whatever fails before the reply is recorded takes the request back; what fails after
+   it only adds an error.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import trio
+
+from protocol import CutOffError, ModelEvent, Reply
+from protocol._commands import Fail, NoteEvent, Receive
+from protocol._commands import Request as AskModel
+from protocol._context import Messages
+
+from ._events import ModelHappened, TextDelta, ThinkEnd, ThinkStart
+from ._gate import respond
+from ._inside import mailbox, send, send_in_turn, value_of_state
+from ._limits import reserve_request, return_request, spend
+from ._saving import save, save_at_last
+from ._telling import room, tell
+from .models import Model, Request, ToolSpec
+
+if TYPE_CHECKING:
+    from ._run import RunNode
+
+
+async def think(
+    node: "RunNode",
+    model: Model,
+    system: str | None,
+    tools: Sequence[ToolSpec],
+) -> Reply:
+    """Ask the model for the next message of the run's State; see `Agent.athink`."""
+    state = node.state
+    box = mailbox(state)
+    reserve_request(node.accounts)
+    try:
+        if box.value.open is None and not box.waiting:
+            send(state, AskModel(model.name))
+        else:
+            await send_in_turn(state, AskModel(model.name))
+    except BaseException:
+        return_request(node.accounts)
+        raise
+    try:
+        await save(state)
+        if node.audience:
+            await room(node)
+            tell(node, ThinkStart(path=node.path, snapshot=state.snapshot()))
+        reply = await _ask(node, model, system, tools)
+        send(state, Receive(reply))
+    except BaseException as error:
+        if value_of_state(state).phase == "thinking":
+            send(state, Fail(error))
+            await save_at_last(state, node.agent.grace_s)
+        raise
+    spend(node.accounts, reply.usage)
+    await save(state)
+    if node.audience:
+        await room(node)
+        tell(node, ThinkEnd(path=node.path, snapshot=state.snapshot(), reply=reply))
+    return reply
+
+
+async def _ask(
+    node: "RunNode",
+    model: Model,
+    system: str | None,
+    tools: Sequence[ToolSpec],
+) -> Reply:
+    state = node.state
+
+    def on_event(event: ModelEvent) -> None:
+        send(state, NoteEvent(event))
+        if node.audience:
+            snapshot = state.snapshot()
+            tell(node, ModelHappened(path=node.path, snapshot=snapshot, event=event))
+
+    def on_text(text: str) -> None:
+        tell(node, TextDelta(path=node.path, text=text))
+
+    request = Request(
+        messages=Messages(value_of_state(state)), system=system, tools=tuple(tools)
+    )
+    # A model that answers at once must not keep other tasks, or a cancel, waiting.
+    await trio.lowlevel.checkpoint()
+    reply = await respond(model, request, on_text if node.audience else None, on_event)
+    if reply.cut_off and not reply.tool_calls and not reply.text:
+        raise CutOffError(
+            f"the reply of {model.name!r} was cut off before it said anything "
+            f"({reply.stop_reason}): raise its output limit, or compact the context"
+        )
+    return reply

@@ -1,0 +1,198 @@
+"""One call, from its start to its result.
+
+1. Whatever the tool does, the call gets exactly one result, recorded here in
+   synchronous code, or by the supervisor when the tool does not stop.
+2. What the tool delivers after that is recorded as late.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import trio
+from outcome import Error, Outcome, Value
+
+from actors._calls import CallNode
+from actors._grace import with_grace
+from protocol import RunCancelled, ToolCall, ToolError, ToolInputError
+
+from ._results import to_content
+
+if TYPE_CHECKING:
+    from ._runner import Turn
+    from ._tool import Tool
+
+
+class CurrentCall(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool that takes ``call`` gets to know about its call."""
+
+    call: ToolCall
+    """The call, as the model asked for it."""
+    idempotency_key: str
+    """The same when this call is run again after a crash: give it to services that
+    take one, so that nothing happens twice."""
+
+    @property
+    def id(self) -> str:
+        """The call's id, unique in its State."""
+        return self.call.id
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.call.name
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """The arguments, as the model wrote them; read-only."""
+        return self.call.args
+
+
+async def execute(
+    turn: "Turn", node: CallNode, tool: "Tool", arguments: dict[str, Any]
+) -> None:
+    """Run a call and record what came of it; raises only a cancel."""
+    try:
+        await turn.start(node)
+        value = await _attempts(turn, node, tool, arguments)
+    except trio.Cancelled as error:
+        _cancelled(turn, node, error)
+        raise
+    except BaseException as error:  # noqa: BLE001 - it becomes a result, or leaves the run
+        _failed(turn, node, tool, error)
+    else:
+        _returned(turn, node, tool, value)
+
+
+async def _attempts(
+    turn: "Turn", node: CallNode, tool: "Tool", arguments: dict[str, Any]
+) -> Any:
+    """The tool's value, tried ``retries`` times more when it raises ToolError."""
+    hidden = {name: turn.run.state if name == "state" else node for name in tool.hidden}
+    work = partial(tool.fn, **arguments, **hidden)
+    for left in range(tool.retries, -1, -1):
+        try:
+            return await _in_time(turn, node, tool, work)
+        except ToolInputError:
+            raise
+        except ToolError:
+            if not left:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _in_time(
+    turn: "Turn", node: CallNode, tool: "Tool", work: Callable[[], Any]
+) -> Any:
+    run: Callable[[], Awaitable[Any]]
+    if tool.is_async:
+        run = partial(_in_task, turn, node, work)
+    else:
+        run = partial(_in_thread, turn, node, tool, work)
+    if tool.timeout_s is None:
+        return await run()
+    with trio.move_on_after(tool.timeout_s) as timeout:
+        return await run()
+    assert timeout.cancelled_caught, "the block returns otherwise"
+    raise ToolError(f"timed out after {tool.timeout_s:g} s")
+
+
+async def _in_task(
+    turn: "Turn", node: CallNode, work: Callable[[], Coroutine[Any, Any, Any]]
+) -> Any:
+    def grace_s() -> float:
+        stop = node.stop or turn.run.stop
+        return turn.run.agent.grace_s if stop is None else stop.grace_s
+
+    def reached() -> None:
+        node.supervisor.watch(node, grace_s())
+
+    return await with_grace(work(), grace_s, reached)
+
+
+async def _in_thread(
+    turn: "Turn", node: CallNode, tool: "Tool", work: Callable[[], Any]
+) -> Any:
+    """Run a plain function in a worker thread.
+
+    Cancelled while it waits for a thread, it never runs. Cancelled later, this returns
+    at once; the thread keeps its slot until it ends, and is recorded as late.
+    """
+    threads = node.supervisor.threads
+    await threads.take(node)
+    done = trio.Event()
+    result: list[Outcome[Any]] = []
+
+    async def in_thread() -> None:
+        try:
+            result.append(await threads.run(work))
+        finally:
+            threads.give_back(node)
+        done.set()
+        if node.outcome is not None:
+            late(turn, node, tool, result[0])
+
+    node.supervisor.background(in_thread)
+    await done.wait()
+    return result[0].unwrap()
+
+
+def _returned(turn: "Turn", node: CallNode, tool: "Tool", value: Any) -> None:
+    if node.outcome is not None:
+        late(turn, node, tool, Value(value))
+        return
+    try:
+        given = to_content(value)
+    except ToolError as error:
+        turn.close(node, str(error), "error", error)
+        return
+    if given.state:
+        turn.merge(node, given.state)
+    turn.close(node, given.content, "error" if given.is_error else "done")
+
+
+def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) -> None:
+    if node.outcome is not None:
+        late(turn, node, tool, Error(error))
+        return
+    if isinstance(error, ToolInputError):
+        turn.close(node, str(error), "input_error", error)
+    elif isinstance(error, ToolError):
+        turn.close(node, _words(error), "error", error)
+    elif isinstance(error, RunCancelled):
+        turn.close(node, f"({error})", "cancelled", error)
+    elif isinstance(error, Exception) and turn.on_error(tool) == "result":
+        turn.close(node, _words(error), "error", error)
+    else:
+        kind = "aborted" if isinstance(error, Exception) else "interrupted"
+        turn.close(node, f"({kind}: {type(error).__name__})", kind, error)
+        turn.failed(node, error)
+
+
+def _words(error: BaseException) -> str:
+    text = str(error)
+    return text if isinstance(error, ToolError) else f"{type(error).__name__}: {text}"
+
+
+def _cancelled(turn: "Turn", node: CallNode, error: trio.Cancelled) -> None:
+    stop = node.stop
+    kind = "interrupted" if stop is None else stop.kind
+    reason = "" if stop is None or stop.reason is None else f": {stop.reason}"
+    turn.close(node, f"({kind}{reason})", kind, error)
+
+
+def late(turn: "Turn", node: CallNode, tool: "Tool", came: Outcome[Any]) -> None:
+    """Record what came after the call had its result."""
+    if isinstance(came, Error):
+        if not isinstance(came.error, trio.Cancelled):
+            node.report_late(_words(came.error), "error")
+        elif node.usage != node.reported:
+            node.report_late("(stopped)", "cancelled")
+        return
+    try:
+        given = to_content(came.value)
+    except ToolError as error:
+        node.report_late(str(error), "error")
+        return
+    node.report_late(given.content, "error" if given.is_error else "done")

@@ -1,0 +1,207 @@
+"""The calls of one turn: each becomes a node of the tree and gets one result.
+
+1. Unknown tools and unusable arguments get their result first; then permissions are
+   asked for all that is left; then the parallel calls run together, in a window; then
+   the serial ones, one by one.
+2. A call that fails leaves its siblings alone, unless the agent says otherwise. The
+   first failure, in request order, is raised once every call has its result.
+3. A turn's only call runs in the run's own task: it needs no other.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors._calls import CallNode
+from actors._events import ToolEnd, ToolStart
+from actors._inside import library_of, send, value_of_state
+from actors._limits import calls_allowed
+from actors._node import Stop, current
+from actors._saving import save
+from actors._telling import room, tell
+from protocol import FrozenDict, ToolCall, ToolInputError
+from protocol._commands import EditExtraData, NoteStart
+from protocol._json import freeze
+
+from ._execute import execute
+from ._gatekeeper import judge_calls
+
+if TYPE_CHECKING:
+    from actors._run import RunNode
+
+    from ._tool import Tool
+
+
+class Turn:
+    """Everything that one `use_tools` does."""
+
+    def __init__(self, run: "RunNode", tools: "Mapping[str, Tool]") -> None:
+        self.run = run
+        self.tools = tools
+        self.agent: Any = run.agent
+        self.errors: list[tuple[int, BaseException]] = []
+        self._order: dict[str, int] = {}
+        self._waiting: deque[tuple[CallNode, Tool, dict[str, Any]]] = deque()
+        self._running: dict[CallNode, None] = {}
+        self._over = trio.Event()
+
+    async def use(self, calls: Sequence[ToolCall]) -> None:
+        """Give every one of these open calls its result.
+
+        Cancelled: calls that run are stopped and joined, each closed as interrupted;
+        then the cancel goes on.
+
+        Raises:
+            BaseException: the first failure in request order, others as its notes.
+        """
+        self._order = {call.id: index for index, call in enumerate(calls)}
+        ready = await judge_calls(self, self._usable(calls))
+        parallel = [row for row in ready if row[1].parallel]
+        serial = [row for row in ready if not row[1].parallel]
+        if len(ready) == 1:
+            await self._alone(*ready[0])
+        else:
+            await self._together(parallel)
+            for row in serial:
+                if self.errors and self.agent.siblings == "cancel":
+                    self._never_run(row[0])
+                else:
+                    await self._alone(*row)
+        self._raise_first()
+
+    def _usable(
+        self, calls: Sequence[ToolCall]
+    ) -> "list[tuple[CallNode, Tool, dict[str, Any]]]":
+        """The calls whose tool and arguments are usable; the others get a result."""
+        allowed = calls_allowed(self.run.accounts, len(calls))
+        rows: list[tuple[CallNode, Tool, dict[str, Any]]] = []
+        for index, call in enumerate(calls):
+            node = CallNode(self.run.supervisor, self.run, self.run.state, call)
+            tool = self.tools.get(call.name)
+            if index >= allowed:
+                self.close(
+                    node,
+                    f"not run: at most {allowed} calls a turn are allowed here; "
+                    f"ask again in the next turn",
+                    "error",
+                )
+            elif tool is None:
+                known = ", ".join(sorted(self.tools)) or "none"
+                text = f"there is no tool named {call.name!r}; there are: {known}"
+                self.close(node, text, "input_error")
+            else:
+                try:
+                    rows.append((node, tool, tool.bind(call.args)))
+                except ToolInputError as error:
+                    self.close(node, str(error), "input_error", error)
+        return rows
+
+    def close(
+        self,
+        node: CallNode,
+        content: Any,
+        outcome: Any,
+        error: BaseException | None = None,
+    ) -> None:
+        """Record the call's result and end its node."""
+        if node.close(content, outcome, error) and self.run.audience:
+            value = value_of_state(self.run.state)
+            entry = value.history.at(value.size - 1)
+            snapshot = self.run.state.snapshot()
+            tell(self.run, ToolEnd(path=node.path, snapshot=snapshot, result=entry))  # type: ignore[arg-type] # the entry close() has just recorded
+        node.end()
+
+    def failed(self, node: CallNode, error: BaseException) -> None:
+        """A call's failure is to leave the run, once every call has its result."""
+        self.errors.append((self._order[node.id], error))
+        if self.agent.siblings == "cancel":
+            stop = Stop("a sibling failed", "cancelled", self.agent.grace_s)
+            for sibling in tuple(self._running):
+                sibling.stop_tree(stop)
+            while self._waiting:
+                self._never_run(self._waiting.popleft()[0])
+
+    def on_error(self, tool: "Tool") -> str:
+        """What an exception of this tool does."""
+        said: str = tool.on_error or self.agent.on_error
+        return said
+
+    def merge(self, node: CallNode, update: Mapping[str, Any]) -> None:
+        """Take over what a tool wants changed beside its result."""
+        changes = freeze(dict(update), "state")
+        assert isinstance(changes, FrozenDict), "a dict freezes to a dict"
+        send(self.run.state, EditExtraData(changes, ()))
+
+    def _never_run(self, node: CallNode) -> None:
+        self.close(node, "(cancelled before it ran: another call failed)", "cancelled")
+
+    async def start(self, node: CallNode) -> None:
+        """Say that the call begins: durably where there is a store, then to reporters.
+
+        What begins after this may have had effects, whatever happens next.
+        """
+        if library_of(self.run.state) is not None:
+            send(self.run.state, NoteStart(node.call, node.key))
+            await save(self.run.state)
+        if self.run.audience:
+            snapshot = self.run.state.snapshot()
+            await room(self.run)
+            tell(self.run, ToolStart(path=node.path, snapshot=snapshot, call=node.call))
+
+    async def _alone(
+        self, node: CallNode, tool: "Tool", arguments: dict[str, Any]
+    ) -> None:
+        """Run one call in this task."""
+        token = current.set(node)
+        try:
+            with node.scope:
+                await execute(self, node, tool, arguments)
+        finally:
+            current.reset(token)
+            node.end()
+        if node.error is not None and isinstance(node.error, trio.Cancelled):
+            await trio.lowlevel.checkpoint_if_cancelled()
+
+    async def _together(
+        self, rows: "Sequence[tuple[CallNode, Tool, dict[str, Any]]]"
+    ) -> None:
+        """Run calls side by side, at most ``max_parallel`` at once, in order."""
+        if not rows:
+            return
+        self._waiting.extend(rows)
+        for _ in range(min(len(rows), self.agent.max_parallel)):
+            self._start_next()
+        try:
+            await self._over.wait()
+        except trio.Cancelled:
+            self._waiting.clear()
+            kind = "interrupted"
+            stop = Stop("the run was cancelled", kind, self.agent.grace_s)
+            self.run.stop_children(stop)
+            await self.run.join_children()
+            raise
+
+    def _start_next(self) -> None:
+        """Start the next call; told by each that ends, so that no slot stays empty."""
+        if self._waiting:
+            node, tool, arguments = self._waiting.popleft()
+            self._running[node] = None
+            node.on_end = self._ended
+            self.run.supervisor.spawn(node, execute, self, node, tool, arguments)
+        elif not self._running:
+            self._over.set()
+
+    def _ended(self, node: Any) -> None:
+        self._running.pop(node, None)
+        self._start_next()
+
+    def _raise_first(self) -> None:
+        if not self.errors:
+            return
+        self.errors.sort(key=lambda row: row[0])
+        first = self.errors[0][1]
+        for _, other in self.errors[1:]:
+            first.add_note(f"another call failed too: {other!r}")
+        raise first
