@@ -55,11 +55,9 @@ def decide(value: Value, command: AnyCommand, now: Clock) -> HistoryEntry | None
 
 
 def _refusal(value: Value, kind: type[Command]) -> ValueError:
+    if kind in _NOTHING_OPEN:
+        return ValueError(_NOTHING_OPEN[kind])
     what = _WORDS[kind]
-    if kind is Receive:
-        return ValueError("no request waits on the model: a reply has nowhere to go")
-    if kind is CloseCall or kind is NoteStart:
-        return ValueError(f"no call is open: there is nothing to {what[:5]}")
     if type(value.open) is Calling:
         names = ", ".join(f"{c.name} ({c.id})" for c in value.pending[:3])
         return ValueError(
@@ -72,6 +70,13 @@ def _refusal(value: Value, kind: type[Command]) -> ValueError:
     )
 
 
+_NOTHING_OPEN: dict[type[Command], str] = {
+    Receive: "no request waits on the model: a reply has nowhere to go",
+    CloseCall: "no call is open: a result has nowhere to go",
+    NoteStart: "no call is open: there is none to start",
+}
+"""What answers an open request or call is refused in every other phase."""
+
 _WORDS: dict[type[Command], str] = {
     Import: "import messages",
     Compact: "compact",
@@ -79,9 +84,6 @@ _WORDS: dict[type[Command], str] = {
     Restore: "restore",
     Fork: "fork",
     Request: "think",
-    Receive: "take a reply",
-    CloseCall: "close a call",
-    NoteStart: "start a call",
 }
 
 
