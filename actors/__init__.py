@@ -131,6 +131,7 @@ from .people import Human as Human
 from .people import Inbox as Inbox
 from .people import Permission as Permission
 from .people import Reporter as Reporter
+from .people import Terminal as Terminal
 from .stores import MemoryStore as MemoryStore
 from .stores import Record as Record
 from .stores import Saved as Saved
@@ -244,6 +245,7 @@ __all__ = [
     "Stream",
     "Supervisor",
     "SupervisorStatistics",
+    "Terminal",
     "TextBlock",
     "TextDelta",
     "ThinkEnd",

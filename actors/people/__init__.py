@@ -12,6 +12,7 @@ from ._permission import Denied as Denied
 from ._permission import DenyByName as DenyByName
 from ._permission import Permission as Permission
 from ._reporter import Reporter as Reporter
+from ._terminal import Terminal as Terminal
 
 __all__ = [
     "AllowByDefault",
@@ -26,6 +27,7 @@ __all__ = [
     "Inbox",
     "Permission",
     "Reporter",
+    "Terminal",
 ]
 
 for _name in __all__:

@@ -9,8 +9,7 @@ import msgspec
 from protocol import Question, ToolCall
 from protocol._json import FrozenDict, freeze
 
-ARGS_CHARACTERS_MAX = 400
-"""Of the arguments of a call, as many are shown: a screenful, not a file."""
+from ._shown import call_text
 
 APPROVAL: FrozenDict[str, Any] = freeze(
     {"type": ["string", "boolean"], "examples": ["yes", "always", "no"]}
@@ -55,10 +54,7 @@ def approval_of(answer: object) -> Approval:
 
 def approval_prompt(call: ToolCall) -> str:
     """Ask in words whether a call may run; long arguments are shown in part."""
-    args = ", ".join(f"{name}={value!r}" for name, value in call.args.items())
-    if len(args) > ARGS_CHARACTERS_MAX:
-        args = f"{args[:ARGS_CHARACTERS_MAX]}… ({len(args):,} characters)"
-    return f"Allow {call.name}({args})?"
+    return f"Allow {call_text(call)}?"
 
 
 def read_line(question: Question, line: str) -> Any:
