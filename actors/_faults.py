@@ -86,10 +86,15 @@ def _in_object(value: Any, info: _Object, path: str) -> list[str]:
             found += _faults(value[field.encode_name], field.type, where)
         elif field.required:
             found.append(f"{where} is missing: give {in_words(field.type)}")
-    known = [field.encode_name for field in info.fields]
     if getattr(info, "forbid_unknown_fields", False):
-        found += unknown(value, known, path)
+        found += unknown(value, _names(info), path)
     return found or _refusal(value, info.cls, path)
+
+
+def _names(info: _Object) -> list[str]:
+    tag = getattr(info, "tag_field", None)
+    names = [field.encode_name for field in info.fields]
+    return names if tag is None else [tag, *names]
 
 
 def unknown(names: Iterable[str], known: Sequence[str], path: str = "") -> list[str]:

@@ -32,7 +32,7 @@ from protocol import (
 from protocol._content import Block
 from protocol._entry import Content
 from protocol._json import freeze
-from protocol._not_json import DEPTH_MAX
+from protocol._not_json import DEPTH_MAX, a_kind
 from protocol._recorded import recorded_block
 from protocol._sealed import field_names
 
@@ -108,8 +108,7 @@ def _mixed(items: Any) -> Iterator[ContentBlock]:
 def _block(block: Any, path: str) -> ContentBlock:
     if isinstance(block, _CALLS):
         raise TypeError(
-            f"{path} is a {type(block).__name__}, which no result can hold: return"
-            " text or data"
+            f"{path} is {a_kind(block)}, which no result can hold: return text or data"
         )
     if type(block) is TextBlock and type(block.text) is str:
         block = msgspec.structs.replace(block, text=clean(block.text))
@@ -133,7 +132,7 @@ def _plain(value: Any, path: str, owners: tuple[int, ...]) -> Any:
         return leaf
     if isinstance(value, Block):
         raise TypeError(
-            f"{path} is a {type(value).__name__} inside other data: return one list"
+            f"{path} is {a_kind(value)} inside other data: return one list"
             " of texts and blocks, or ToolResult(message=[...])"
         )
     owners = (*owners, id(value))

@@ -8,7 +8,7 @@
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MethodType, SimpleNamespace
 from typing import Any
 
@@ -40,6 +40,8 @@ class Arguments:
     """JSON schema of the arguments: an object that has these and no others."""
     hidden: frozenset[str]
     """Which of `HIDDEN` the function takes."""
+    is_method: bool
+    """Whether the function still wants an object first, as it stands in a class."""
     types: dict[str, Any]
     """The type of each argument, as msgspec reads it."""
     required: frozenset[str]
@@ -82,11 +84,7 @@ class Arguments:
 
 
 def arguments_of(
-    fn: Callable[..., Any],
-    *,
-    tool: str,
-    texts: Mapping[str, str],
-    is_method: bool = False,
+    fn: Callable[..., Any], *, tool: str, texts: Mapping[str, str]
 ) -> Arguments:
     """Read the signature of a function.
 
@@ -94,12 +92,13 @@ def arguments_of(
         fn: The function, or anything else that can be called.
         tool: The tool's name, for errors.
         texts: What the docstring says about each argument.
-        is_method: Leaves out the first parameter, which an object will take.
 
     Raises:
         TypeError: A model cannot give one of its parameters, by name and as JSON.
     """
-    parameters = list(_signature(fn, tool).parameters.values())[is_method:]
+    parameters = list(_signature(fn, tool).parameters.values())
+    is_method = fn is function_of(fn) and _begins_with_object(parameters)
+    parameters = parameters[is_method:]
     for parameter in parameters:
         _check(parameter, tool)
     given = [each for each in parameters if each.name not in HIDDEN]
@@ -108,6 +107,7 @@ def arguments_of(
         tool=tool,
         schema=freeze(_schema(given, types, texts, tool), f"the schema of {tool!r}"),
         hidden=frozenset(each.name for each in parameters if each.name in HIDDEN),
+        is_method=is_method,
         types=types,
         required=frozenset(each.name for each in given if each.default is _EMPTY),
         struct=msgspec.defstruct(
@@ -136,6 +136,10 @@ def _signature(fn: Callable[..., Any], tool: str) -> inspect.Signature:
             f"cannot read the parameters of {tool!r}: wrap it in a function of yours"
             " with annotated parameters"
         ) from None
+
+
+def _begins_with_object(parameters: Sequence[inspect.Parameter]) -> bool:
+    return bool(parameters) and parameters[0].name in {"self", "cls"}
 
 
 def _check(parameter: inspect.Parameter, tool: str) -> None:

@@ -207,7 +207,7 @@ def as_tool(fn: Callable[..., Any]) -> Tool[..., Any]:
         # From Python 3.13 on, a classmethod binds its function without asking it.
         return as_tool(function.__get__(getattr(fn, "__self__", None)))
     if not is_tool(fn):
-        return tool(fn)
+        return tool()(fn)
     made: Any = fn
     if made.is_method:
         raise TypeError(
@@ -234,8 +234,7 @@ def _tool_of(
     if settings["asyncio"] and not is_async:
         raise TypeError(f"tool {called!r} has asyncio=True: write it with async def")
     doc = read_docstring(function.__doc__)
-    is_method = fn is function and _wants_object(fn)
-    arguments = arguments_of(fn, tool=called, texts=doc.arguments, is_method=is_method)
+    arguments = arguments_of(fn, tool=called, texts=doc.arguments)
     text: str | None = settings["description"]
     spec = ToolSpec(
         name=called,
@@ -248,7 +247,7 @@ def _tool_of(
         is_async=is_async,
         hidden=arguments.hidden,
         spec=spec,
-        is_method=is_method,
+        is_method=arguments.is_method,
         arguments=arguments,
     )
 
@@ -273,8 +272,3 @@ def _check_function(fn: Any) -> None:
             f"{function.__name__!r} gives its values one by one, and a tool gives one"
             " result: return a list"
         )
-
-
-def _wants_object(fn: Callable[..., Any]) -> bool:
-    """Whether this is a function in a class, told by its first parameter."""
-    return next(iter(inspect.signature(fn).parameters), None) in {"self", "cls"}
