@@ -132,10 +132,13 @@ from .people import Inbox as Inbox
 from .people import Permission as Permission
 from .people import Reporter as Reporter
 from .people import Terminal as Terminal
+from .stores import FileStore as FileStore
 from .stores import MemoryStore as MemoryStore
 from .stores import Record as Record
 from .stores import Saved as Saved
+from .stores import SQLiteStore as SQLiteStore
 from .stores import Store as Store
+from .stores import TornTailWarning as TornTailWarning
 from .stores import refuse_conflict as refuse_conflict
 from .tools import Tool as Tool
 from .tools import tool as tool
@@ -179,6 +182,7 @@ __all__ = [
     "Exchange",
     "ExchangeEntry",
     "ExtraDataEntry",
+    "FileStore",
     "FrozenDict",
     "FrozenList",
     "FunctionModel",
@@ -226,6 +230,7 @@ __all__ = [
     "RunEnd",
     "RunStart",
     "RunStartEntry",
+    "SQLiteStore",
     "Saved",
     "State",
     "StateSnapshot",
@@ -263,6 +268,7 @@ __all__ = [
     "ToolResultEntry",
     "ToolSpec",
     "ToolStart",
+    "TornTailWarning",
     "TreeNode",
     "UnknownEntry",
     "Unstopped",

@@ -120,8 +120,11 @@ def _write_missing(state: State, binding: Binding) -> Steps:
     """Write once; when the outcome is unknown find it out, and write once more."""
     try:
         yield from _write_once(state, binding)
-    except StoreUnknown:
-        yield from _write_once(state, binding)
+    except StoreUnknown as unknown:
+        try:
+            yield from _write_once(state, binding)
+        except OSError as fault:
+            raise unknown from fault
 
 
 def _write_once(state: State, binding: Binding) -> Steps:
