@@ -250,6 +250,9 @@ class Agent:
             ActorClosed: the State is closed.
         """
         specs = self.specs if tools is None else _settings.specs_of(tools)
+        mine = run_of(state)
+        if mine is not None and mine.is_here():
+            return await think(mine, self.model, self.system, specs)
         async with self._step(state) as node:
             return await think(node, self.model, self.system, specs)
 
@@ -265,6 +268,10 @@ class Agent:
             BaseException: the first failure of a call, once all have their result.
         """
         _settings.refuse_finished(state, "use tools")
+        mine = run_of(state)
+        if mine is not None and mine.is_here():
+            await self.settle_calls(mine)
+            return
         async with self._step(state) as node:
             await self.settle_calls(node)
 

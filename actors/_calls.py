@@ -26,7 +26,6 @@ class CallNode(Node):
         "call",
         "child_ids",
         "error",
-        "key",
         "outcome",
         "reported",
         "state",
@@ -44,12 +43,16 @@ class CallNode(Node):
         supervisor.adopt(self)
         self.state = state
         self.call = call
-        self.key = f"{state.id}.{call.id}"
         self.child_ids: list[str] = []
         self.usage = NO_USAGE
         self.reported = NO_USAGE
         self.outcome: ToolOutcomeKind | None = None
         self.error: BaseException | None = None
+
+    @property
+    def key(self) -> str:
+        """The idempotency key: the same in every process that runs this call."""
+        return f"{self.state.id}.{self.call.id}"
 
     @property
     def call_id(self) -> str | None:

@@ -39,6 +39,7 @@ class Node:
 
     __slots__ = (
         "_done",
+        "_scope",
         "accounts",
         "audience",
         "children",
@@ -47,7 +48,6 @@ class Node:
         "id",
         "on_end",
         "parent",
-        "scope",
         "started_at",
         "stop",
         "supervisor",
@@ -63,7 +63,7 @@ class Node:
         self.accounts: Accounts = ()
         self.audience: Audience = ()
         self.children: dict[Node, None] = {}
-        self.scope = trio.CancelScope()
+        self._scope: trio.CancelScope | None = None
         self.stop: Stop | None = None
         self.ended = False
         self.on_end: Callable[[Node], None] | None = None
@@ -78,6 +78,13 @@ class Node:
             self.accounts = parent.accounts
             self.audience = parent.audience
             parent.children[self] = None
+
+    @property
+    def scope(self) -> trio.CancelScope:
+        """What a task of its own runs in; made at the first need."""
+        if self._scope is None:
+            self._scope = trio.CancelScope()
+        return self._scope
 
     @property
     def path(self) -> tuple[str, ...]:

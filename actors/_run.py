@@ -95,6 +95,7 @@ class RunNode(Node):
         "granted",
         "human",
         "human_waits",
+        "is_judged",
         "levels",
         "outcome",
         "plain",
@@ -147,6 +148,7 @@ class RunNode(Node):
             self.human = agent.human_or(above)
             self.granted = above.granted
             self.deadlines = above.deadlines
+        self.is_judged = any(level is not None for level in self.levels)
         if owner is not None:
             owner.add_child(self.id, state)
 

@@ -8,8 +8,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import trio
-
 from protocol import CutOffError, ModelEvent, Reply
 from protocol._commands import Fail, NoteEvent, Receive
 from protocol._commands import Request as AskModel
@@ -85,8 +83,6 @@ async def _ask(
     request = Request(
         messages=Messages(value_of_state(state)), system=system, tools=tuple(tools)
     )
-    # A model that answers at once must not keep other tasks, or a cancel, waiting.
-    await trio.lowlevel.checkpoint()
     reply = await respond(model, request, on_text if node.audience else None, on_event)
     if reply.cut_off and not reply.tool_calls and not reply.text:
         raise CutOffError(

@@ -5,7 +5,7 @@
 2. What the tool delivers after that is recorded as late.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +54,12 @@ async def execute(
 ) -> None:
     """Run a call and record what came of it; raises only a cancel."""
     try:
-        await turn.start(node)
-        value = await _attempts(turn, node, tool, arguments)
+        if turn.announced:
+            await turn.start(node)
+        if tool.is_async and not (tool.hidden or tool.retries or tool.timeout_s):
+            value = await _in_task(turn, node, tool.fn(**arguments))
+        else:
+            value = await _attempts(turn, node, tool, arguments)
     except trio.Cancelled as error:
         _cancelled(turn, node, error)
         raise
@@ -85,21 +89,24 @@ async def _attempts(
 async def _in_time(
     turn: "Turn", node: CallNode, tool: "Tool", work: Callable[[], Any]
 ) -> Any:
-    run: Callable[[], Awaitable[Any]]
-    if tool.is_async:
-        run = partial(_in_task, turn, node, work)
-    else:
-        run = partial(_in_thread, turn, node, tool, work)
     if tool.timeout_s is None:
-        return await run()
+        return await _once(turn, node, tool, work)
     with trio.move_on_after(tool.timeout_s) as timeout:
-        return await run()
+        return await _once(turn, node, tool, work)
     assert timeout.cancelled_caught, "the block returns otherwise"
     raise ToolError(f"timed out after {tool.timeout_s:g} s")
 
 
+async def _once(
+    turn: "Turn", node: CallNode, tool: "Tool", work: Callable[[], Any]
+) -> Any:
+    if tool.is_async:
+        return await _in_task(turn, node, work())
+    return await _in_thread(turn, node, tool, work)
+
+
 async def _in_task(
-    turn: "Turn", node: CallNode, work: Callable[[], Coroutine[Any, Any, Any]]
+    turn: "Turn", node: CallNode, work: Coroutine[Any, Any, Any]
 ) -> Any:
     def grace_s() -> float:
         stop = node.stop or turn.run.stop
@@ -108,7 +115,7 @@ async def _in_task(
     def reached() -> None:
         node.supervisor.watch(node, grace_s())
 
-    return await with_grace(work(), grace_s, reached)
+    return await with_grace(work, grace_s, reached)
 
 
 async def _in_thread(

@@ -42,10 +42,11 @@ class Turn:
         self.tools = tools
         self.agent: Any = run.agent
         self.errors: list[tuple[int, BaseException]] = []
+        self.announced = bool(run.audience) or library_of(run.state) is not None
         self._order: dict[str, int] = {}
         self._waiting: deque[tuple[CallNode, Tool, dict[str, Any]]] = deque()
         self._running: dict[CallNode, None] = {}
-        self._over = trio.Event()
+        self._over: trio.Event | None = None
 
     async def use(self, calls: Sequence[ToolCall]) -> None:
         """Give every one of these open calls its result.
@@ -57,18 +58,21 @@ class Turn:
             BaseException: the first failure in request order, others as its notes.
         """
         self._order = {call.id: index for index, call in enumerate(calls)}
-        ready = await judge_calls(self, self._usable(calls))
-        parallel = [row for row in ready if row[1].parallel]
-        serial = [row for row in ready if not row[1].parallel]
+        ready = self._usable(calls)
+        if self.run.is_judged:
+            ready = await judge_calls(self, ready)
         if len(ready) == 1:
             await self._alone(*ready[0])
-        else:
-            await self._together(parallel)
-            for row in serial:
-                if self.errors and self.agent.siblings == "cancel":
-                    self._never_run(row[0])
-                else:
-                    await self._alone(*row)
+            self._raise_first()
+            return
+        parallel = [row for row in ready if row[1].parallel]
+        serial = [row for row in ready if not row[1].parallel]
+        await self._together(parallel)
+        for row in serial:
+            if self.errors and self.agent.siblings == "cancel":
+                self._never_run(row[0])
+            else:
+                await self._alone(*row)
         self._raise_first()
 
     def _usable(
@@ -153,16 +157,16 @@ class Turn:
     async def _alone(
         self, node: CallNode, tool: "Tool", arguments: dict[str, Any]
     ) -> None:
-        """Run one call in this task."""
+        """Run one call in this task.
+
+        It needs no scope of its own: nobody cancels it but who cancels the run.
+        """
         token = current.set(node)
         try:
-            with node.scope:
-                await execute(self, node, tool, arguments)
+            await execute(self, node, tool, arguments)
         finally:
             current.reset(token)
             node.end()
-        if node.error is not None and isinstance(node.error, trio.Cancelled):
-            await trio.lowlevel.checkpoint_if_cancelled()
 
     async def _together(
         self, rows: "Sequence[tuple[CallNode, Tool, dict[str, Any]]]"
@@ -170,6 +174,7 @@ class Turn:
         """Run calls side by side, at most ``max_parallel`` at once, in order."""
         if not rows:
             return
+        self._over = trio.Event()
         self._waiting.extend(rows)
         for _ in range(min(len(rows), self.agent.max_parallel)):
             self._start_next()
@@ -190,7 +195,7 @@ class Turn:
             self._running[node] = None
             node.on_end = self._ended
             self.run.supervisor.spawn(node, execute, self, node, tool, arguments)
-        elif not self._running:
+        elif not self._running and self._over is not None:
             self._over.set()
 
     def _ended(self, node: Any) -> None:
