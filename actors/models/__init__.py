@@ -31,3 +31,18 @@ __all__ = [
     "hold_clients",
     "reply_of",
 ]
+
+for _public in (
+    Anthropic,
+    FunctionModel,
+    Model,
+    OpenAICompatible,
+    Request,
+    ToolSpec,
+    as_model,
+    as_reply,
+    close_clients,
+    hold_clients,
+    reply_of,
+):
+    _public.__module__ = __name__  # pickles and tracebacks name the public path

@@ -128,4 +128,4 @@ class Model(ABC):
         """Give back what this object holds for itself; the default holds nothing."""
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"
+        return f"<{type(self).__name__} {getattr(self, 'name', '(no name)')}>"

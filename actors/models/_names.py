@@ -53,12 +53,9 @@ def as_model(
     """
     if isinstance(model, Model):
         return _checked(model, base_url, client)
-    if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        raise TypeError(
-            f"a model is a Model or its name, got {model!r}; for a rule of your own"
-            " write FunctionModel(fn)"
-        )
-    provider, name = _parted(model, known=base_url is not None or client is not None)
+    provider, name = _parted(
+        _text(model), known=base_url is not None or client is not None
+    )
     if not name.strip():
         raise ValueError(f"{model!r} names no model: {_WAYS}")
     if provider == COMPATIBLE and is_sdk_client(client, "anthropic"):
@@ -67,6 +64,15 @@ def as_model(
     if provider == "anthropic":
         return Anthropic(name, base_url=url, client=client)
     return OpenAICompatible(name, base_url=url, provider=provider, client=client)
+
+
+def _text(model: object) -> str:
+    if isinstance(model, str):
+        return model
+    raise TypeError(
+        f"a model is a Model or its name, got {model!r}; for a rule of your own write"
+        " FunctionModel(fn)"
+    )
 
 
 def _checked(model: Model, base_url: str | None, client: Any) -> Model:

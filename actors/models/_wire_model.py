@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -76,9 +76,12 @@ def _url(model: WireModel, _field: object, value: Any) -> None:
 
 def _key(model: WireModel, _field: object, value: Any) -> None:
     """Refuse what can be no key; the text of the error never holds the value."""
-    way_out = f"pass the key as text, or leave it out and set {model.key_variables[0]}"
     if value is None:
         return
+    variable = next(iter(model.key_variables), None)
+    way_out = "pass the key as text, or leave it out"
+    if variable is not None:
+        way_out += f" and set {variable} in the environment"
     if not isinstance(value, str):
         raise TypeError(
             f"api_key must be text, got a {type(value).__name__}; {way_out}"
@@ -269,9 +272,7 @@ class WireModel(Model):
         events = Events()
         async with aclosing(answer.chunks()) as chunks:
             async for chunk in chunks:
-                for data in events.feed(chunk):
-                    if text := self._added(pieces, data):
-                        shown.show(text)
+                self._take(events.feed(chunk), pieces, shown)
                 if pieces.ended:
                     break
             else:
@@ -279,11 +280,14 @@ class WireModel(Model):
             await _linger(chunks, events, pieces)
         return pieces.reply()
 
-    def _added(self, pieces: Pieces, data: bytes) -> str:
-        try:
-            return pieces.add(data)
-        except msgspec.DecodeError as error:
-            raise unreadable(self.provider, data, error) from error
+    def _take(self, whole: list[bytes], pieces: Pieces, shown: _Shown) -> None:
+        for data in whole:
+            try:
+                text = pieces.add(data)
+            except msgspec.DecodeError as error:
+                raise unreadable(self.provider, data, error) from error
+            if text:
+                shown.show(text)
 
     @abstractmethod
     def body(self, request: Request, *, stream: bool) -> dict[str, Any]:
@@ -324,10 +328,7 @@ async def _linger(chunks: AsyncIterator[bytes], events: Events, pieces: Pieces) 
 
     The answer is whole already, so nothing that goes wrong here can spoil it.
     """
-    with trio.move_on_after(LINGER_S):
-        try:
-            async for chunk in chunks:
-                for data in events.feed(chunk):
-                    pieces.add(data)
-        except Exception:  # noqa: BLE001 - see above; only the count may be missing
-            return
+    with trio.move_on_after(LINGER_S), suppress(Exception):
+        async for chunk in chunks:
+            for data in events.feed(chunk):
+                pieces.add(data)
