@@ -394,7 +394,8 @@ class Agent:
         if self.human is not _settings.INHERIT:
             human: Human | None = self.human
             return human
-        return _settings.terminal() if above is None else above.human
+        asked: Human | None = _settings.terminal() if above is None else above.human
+        return asked
 
 
 def _sha256(text: str) -> str:

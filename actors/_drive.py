@@ -149,8 +149,7 @@ async def _failed(node: RunNode, error: BaseException) -> None:
     by_cancel = isinstance(error, trio.Cancelled | KeyboardInterrupt)
     reason = node.stop.reason if node.stop is not None else f"the run ended: {error!r}"
     grace_s = node.agent.grace_s if node.stop is None else node.stop.grace_s
-    kind = "interrupted"
-    await _stop_below(node, Stop(reason, kind, grace_s))
+    await _stop_below(node, Stop(reason, "interrupted", grace_s))
     _close_pending(node, "interrupted" if by_cancel else "aborted")
     if node.state.stopped is not None and not node.state.closed:
         send(node.state, SetStop(None))

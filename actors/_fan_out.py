@@ -69,7 +69,8 @@ def quorum(n: int, good: Good | None = None) -> Quorum:
     Raises:
         ValueError: ``n`` is no int >= 1.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    given: Any = n
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ValueError(f"quorum(n) takes an int >= 1, not {n!r}")
     return Quorum(n, good)
 
@@ -237,10 +238,9 @@ def _checked(
             f"policy= is 'isolate', 'fail_fast', first(...) or quorum(n, ...), "
             f"not {policy!r}"
         )
-    if max_running is not None and (
-        isinstance(max_running, bool)
-        or not isinstance(max_running, int)
-        or max_running < 1
+    window: Any = max_running
+    if window is not None and (
+        isinstance(window, bool) or not isinstance(window, int) or window < 1
     ):
         raise ValueError(f"max_running= is an int >= 1 or None, not {max_running!r}")
     return given

@@ -7,7 +7,7 @@
    are exceeded, the outermost one is named.
 """
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import attrs
 
@@ -18,11 +18,12 @@ LimitName: TypeAlias = Literal[
 ]
 
 
-def _positive(_: object, field: "attrs.Attribute[float | None]", value: object) -> None:
+def _positive(_: object, field: "attrs.Attribute[Any]", value: object) -> None:
     if value is None:
         return
-    wanted = (int, float) if field.name in ("cost", "seconds") else int
-    if isinstance(value, bool) or not isinstance(value, wanted) or not value >= 0:  # type: ignore[operator] # isinstance has told
+    fraction = field.name in ("cost", "seconds") and isinstance(value, float)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not (fraction or whole) or not cast("float", value) >= 0:
         raise ValueError(
             f"Limits({field.name}=...) is a number >= 0 or None for no limit, "
             f"not {value!r}"

@@ -127,7 +127,8 @@ def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop
                 f"until= takes functions of the State, not {function!r}: write "
                 f"until=waiting_for_user"
             )
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+    given: Any = limit
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
         raise ValueError(f"limit= takes a number of turns >= 0, not {limit!r}")
 
     def make(body: Body) -> Loop:

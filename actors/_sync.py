@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
-from outcome import Error, Outcome, Value, acapture, capture
+from outcome import Outcome, acapture, capture
 
 from protocol import RunCancelled
 
@@ -49,7 +49,7 @@ class _Background:
     ) -> trio.lowlevel.TrioToken:
         """Run ``work`` as a task there, in this context; give the way there."""
         token, nursery = self._running()
-        token.run_sync_soon(context.run, nursery.start_soon, work)
+        token.run_sync_soon(lambda: context.run(nursery.start_soon, work))
         return token
 
     def _running(self) -> tuple[trio.lowlevel.TrioToken, trio.Nursery]:
@@ -111,7 +111,7 @@ class _Reply:
         """Do what is put into the queue until the outcome comes."""
         while True:
             item = self.queue.get()
-            if isinstance(item, Value | Error):
+            if isinstance(item, Outcome):
                 return item
             item()
 
@@ -155,8 +155,9 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply) -> Any:
         token = _background.spawn(copy_context(), task)
     else:
         token = node.supervisor.token
-        start = partial(node.supervisor.background, task)
-        token.run_sync_soon(copy_context().run, start)
+        context = copy_context()
+        background = node.supervisor.background
+        token.run_sync_soon(lambda: context.run(background, task))
     try:
         return reply.wait().unwrap()
     except KeyboardInterrupt:

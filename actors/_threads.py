@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import trio
-from outcome import Outcome, acapture
+from outcome import Outcome, capture
 
 _EVERY_THREAD = 1_000_000
 """trio's own limiter must never be what a thread waits for; the slots are."""
@@ -48,5 +48,11 @@ class ThreadSlots:
 
         It cannot be cancelled: it either never starts or runs to its end.
         """
+
+        def in_thread() -> Outcome[Any]:
+            return capture(work)
+
+        came: Outcome[Any]
         with trio.CancelScope(shield=True):
-            return await acapture(trio.to_thread.run_sync, work, limiter=self._threads)
+            came = await trio.to_thread.run_sync(in_thread, limiter=self._threads)
+        return came

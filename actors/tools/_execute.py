@@ -198,7 +198,7 @@ def late(turn: "Turn", node: CallNode, tool: "Tool", came: Outcome[Any]) -> None
             node.report_late("(stopped)", "cancelled")
         return
     try:
-        given = to_content(came.value)
+        given = to_content(came.unwrap())
     except ToolError as error:
         node.report_late(str(error), "error")
         return

@@ -182,8 +182,7 @@ class Turn:
             await self._over.wait()
         except trio.Cancelled:
             self._waiting.clear()
-            kind = "interrupted"
-            stop = Stop("the run was cancelled", kind, self.agent.grace_s)
+            stop = Stop("the run was cancelled", "interrupted", self.agent.grace_s)
             self.run.stop_children(stop)
             await self.run.join_children()
             raise
