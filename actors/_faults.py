@@ -196,9 +196,11 @@ def _in_tagged(value: Any, types: Sequence[inspect.Type], path: str) -> list[str
 def _in_model(value: Any, cls: Any, path: str) -> list[str]:
     try:
         cls.model_validate(value)
-    except ValueError as error:
+    except Exception as error:  # noqa: BLE001 - a validator may let any through
         told: Any = getattr(error, "errors", None)
-        return [_model_fault(fault, path) for fault in told()] if told else [str(error)]
+        if told is None:
+            return [f"{path}: raised {type(error).__name__}: {error}"]
+        return [_model_fault(fault, path) for fault in told()]
     return []
 
 

@@ -18,7 +18,7 @@ from protocol import FrozenDict, OutputError
 from protocol._json import freeze, thaw
 
 from ._faults import faults_in, listed
-from ._typed import convert, is_object, json_schema, readable
+from ._typed import convert, is_object, json_schema, readable, write_custom
 
 _FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
 _REF = "#/$defs/"
@@ -71,6 +71,12 @@ def parse_answer(returns: Any, given: Any) -> Any:
             continue
     faults = faults_in(readings[0], declared, "answer")
     raise OutputError(listed("the answer is not what was asked for", faults))
+
+
+def recorded_answer(answer: Any) -> Any:
+    """Give an answer that `parse_answer` read in the JSON form that history keeps."""
+    plain = msgspec.to_builtins(answer, str_keys=True, enc_hook=write_custom)
+    return freeze(plain, "answer")
 
 
 def _is_rooted(declared: Any) -> bool:

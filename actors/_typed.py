@@ -64,13 +64,6 @@ def _metas(note: Any) -> Iterator[msgspec.Meta]:
         yield msgspec.Meta(**found)
 
 
-def description_of(declared: Any) -> str | None:
-    """Give the last description that stands in the type's `Annotated[...]`, or None."""
-    metas = getattr(declared, "__metadata__", ())
-    texts = [meta.description for meta in metas if meta.description is not None]
-    return texts[-1] if texts else None
-
-
 def is_object(value: object) -> bool:
     """Whether this is an object in JSON's sense, frozen or not."""
     return isinstance(value, dict)
@@ -100,7 +93,13 @@ def convert(value: Any, declared: Any) -> Any:
         msgspec.ValidationError: It is none; the text has the first fault only, see
             `actors._faults` for all.
     """
-    return msgspec.convert(value, declared, str_keys=True, dec_hook=read_custom)
+    try:
+        return msgspec.convert(value, declared, str_keys=True, dec_hook=read_custom)
+    except msgspec.ValidationError:
+        raise
+    except Exception as error:  # a class of the user's may check with any error
+        told = f"raised {type(error).__name__}: {error}"
+        raise msgspec.ValidationError(told) from error
 
 
 def read_custom(kind: Any, value: Any) -> Any:
@@ -110,6 +109,11 @@ def read_custom(kind: Any, value: Any) -> Any:
     if isinstance(value, str):
         return kind(value)
     raise ValueError("must be text")
+
+
+def write_custom(value: Any) -> Any:
+    """Write what `read_custom` reads; msgspec's `enc_hook`."""
+    return value.model_dump(mode="json") if is_model(type(value)) else str(value)
 
 
 def json_schemas(

@@ -1,5 +1,7 @@
 import enum
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 import attrs
@@ -8,7 +10,7 @@ import pydantic
 import pytest
 from msgspec import Meta
 
-from actors._structured import parse_answer, schema_of
+from actors._structured import parse_answer, recorded_answer, schema_of
 from protocol import FrozenDict, OutputError
 from protocol._json import freeze, thaw
 
@@ -49,7 +51,7 @@ class Colour(enum.Enum):
 
 
 class Lost(msgspec.Struct):
-    at: "Nowhere"  # type: ignore[name-defined]  # noqa: F821 - on purpose
+    at: "Nowhere"  # type: ignore[name-defined]  # noqa: F821 - it is not defined
 
 
 def problem(returns: Any, given: Any) -> str:
@@ -171,6 +173,24 @@ def test_what_is_read_shares_nothing_with_what_was_given() -> None:
     given = freeze({"x": [1]})
     parse_answer(Any, given)["x"].append(2)
     assert given == {"x": [1]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (Review, {"stars": 3, "text": "good"}),
+        (Person, {"name": "Ann", "friends": [{"name": "Bob", "friends": []}]}),
+        (Colour, "red"),
+        (list[date], ["2024-01-31"]),
+        (dict[int, Path], {"1": "a/b"}),
+        (Any, {"x": [None, 1.5]}),
+        (str, "text"),
+    ],
+)
+def test_an_answer_is_recorded_as_the_model_wrote_it(kind: Any, given: Any) -> None:
+    recorded = recorded_answer(parse_answer(kind, given))
+    assert recorded == given
+    assert recorded is freeze(recorded)
 
 
 def test_all_faults_of_an_answer_are_told() -> None:

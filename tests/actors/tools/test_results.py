@@ -160,8 +160,8 @@ def test_everything_else_is_json_that_comes_back_equal(value: Any, text: str) ->
         ({"a": [1, b"raw"]}, "result.a[1] is a bytes"),
         (float("nan"), "result is nan, which JSON cannot hold; use None or a text"),
         ({"x": [float("inf")]}, "result.x[0] is inf"),
-        (Row(b"raw"), "result.name is a bytes"),  # type: ignore[arg-type]  # on purpose
-        (Packed([Row("x"), Row(object())]), "result.rows[1].name is an object"),  # type: ignore[arg-type]  # on purpose
+        (Row(b"raw"), "result.name is a bytes"),  # type: ignore[arg-type]  # a wrong type is meant
+        (Packed([Row("x"), Row(object())]), "result.rows[1].name is an object"),  # type: ignore[arg-type]  # a wrong type is meant
         (Unset("x"), "result is a Unset whose field 'size' was never set"),
         ([timedelta(1)], "result[0] is a timedelta, which JSON cannot hold; use its"),
         ({"a b": object()}, "result['a b'] is an object, which JSON cannot hold"),

@@ -59,9 +59,30 @@ class Node(msgspec.Struct):
     children: list["Node"] = []
 
 
+class Row(msgspec.Struct, array_like=True):
+    value: int
+
+
 class Pair(NamedTuple):
     left: int
     right: str
+
+
+@dataclass
+class Key:
+    name: str
+
+    def __post_init__(self) -> None:
+        {}[self.name]
+
+
+class Lock(pydantic.BaseModel):
+    name: str
+
+    @pydantic.field_validator("name")
+    @classmethod
+    def must_be_known(cls, name: str) -> str:
+        return {}[name]
 
 
 class Address(pydantic.BaseModel):
@@ -284,7 +305,7 @@ def test_a_default_that_json_cannot_hold_is_left_out_of_the_schema() -> None:
 
 
 def test_the_state_and_the_call_are_hidden_from_the_model() -> None:
-    def f(a: int, state: "NotDefinedAnywhere", call=None): ...  # noqa: F821 - on purpose
+    def f(a: int, state: "NotDefinedAnywhere", call=None): ...  # noqa: F821 - it is not defined
 
     made = tool(f)
     assert made.hidden == {"state", "call"}
@@ -303,15 +324,15 @@ def no_stars(**rows: str) -> None: ...
 def by_position(a: int, /) -> None: ...
 def state_as_text(state: str) -> None: ...
 def call_as_text(call: "int") -> None: ...
-def unknown_name(a: "Nowhere") -> None: ...  # noqa: F821 - on purpose
-def broken_text(a: "list[") -> None: ...  # noqa: F722 - on purpose
+def unknown_name(a: "Nowhere") -> None: ...  # noqa: F821 - it is not defined
+def broken_text(a: "list[") -> None: ...  # noqa: F722 - it is no expression
 def no_json(a: list[complex]) -> None: ...
 def same_json(a: list[int] | set[int]) -> None: ...
 def bad_limit(a: Annotated[str, Meta(ge=1)]) -> None: ...
 
 
 class Lost(msgspec.Struct):
-    at: "Nowhere"  # noqa: F821 - on purpose
+    at: "Nowhere"  # noqa: F821 - it is not defined
 
 
 def no_such_field(a: int, b: Lost) -> None: ...
@@ -485,6 +506,10 @@ CASES: list[tuple[Any, Any, str]] = [
     (UUID, "x", 'a must be a UUID as text, got "x"'),
     (Path, 5, "a must be the text of a path, got 5"),
     (Pair, ["x", "y"], "a must be a list, got"),
+    (Key, {"name": "x"}, "a: raised KeyError: 'x'"),
+    (list[Lock], [{"name": "x"}], "a[0]: raised KeyError: 'x'"),
+    (Row, ["x"], "a must be a list, got"),
+    (Annotated[Point, "Where."] | None, {}, "a.x is missing: give an integer"),
     (Size, {"width": 0}, "a: 'width' must be > 0: 0"),
     (list[Size], [{"width": 1}, {"width": 0}], "a[1]: 'width' must be > 0: 0"),
     (Circle | Square, {"type": "dot"}, 'a.type must be one of "circle", "square", got'),
@@ -517,6 +542,16 @@ def test_a_fault_says_where_what_belongs_there_and_what_is_there(
     assert problem(f, a=value).startswith(f"cannot call 'f': {told}")
 
 
+def test_what_is_missing_is_described_as_far_as_it_helps() -> None:
+    def f(a: Annotated[int, "How many."] | None, b: tuple[int, str], c: Point): ...
+
+    assert problem(f).splitlines()[1:] == [
+        "- a is missing: give an integer or null",
+        "- b is missing: give a list of 2: an integer, text",
+        "- c is missing: give an object with x",
+    ]
+
+
 def test_a_pydantic_model_tells_all_its_faults() -> None:
     def f(person: Person): ...
 
@@ -526,6 +561,13 @@ def test_a_pydantic_model_tells_all_its_faults() -> None:
         "- person.homes[0].street: input should be a valid string, got 5",
         "- person.homes[0].number: input should be greater than or equal to 1, got 0",
     ]
+
+
+def test_a_model_without_fault_is_not_told() -> None:
+    def f(a: Person, b: int): ...
+
+    told = problem(f, a={"name": "Ann"}, b="x")
+    assert told == "cannot call 'f': b must be an integer, got \"x\""
 
 
 def test_a_long_value_is_shown_by_its_beginning() -> None:
