@@ -96,18 +96,23 @@ class Edits:
             self._waiting[block] = None
             return True
 
-    @enable_ki_protection  # Ctrl+C must not leave the turn with a block that is gone
+    @enable_ki_protection  # Ctrl+C leaves no turn with a block that is gone
     def give_back(self, block: Block) -> None:
-        """End the turn and give it to the next; or leave the line, without a turn."""
-        _unmark(block)
+        """End the turn and give it to the next; or leave the line, without a turn.
+
+        Doing it again changes nothing.
+        """
         with self._lock:
             self._waiting.pop(block, None)
-            if self._holder is not block:
-                return
-            self._holder = None
-            if self._waiting:
-                self._holder, _ = self._waiting.popitem(last=False)
-                _wake(self._holder)
+            if self._holder is block:
+                self._holder = None
+            if self._holder is None and self._waiting:
+                self._holder = next(iter(self._waiting))
+            holder = self._holder
+            if holder is not None and holder in self._waiting:  # it was not told yet
+                _wake(holder)
+                del self._waiting[holder]
+        _unmark(block)
 
 
 def _mark(block: Block) -> None:
@@ -121,10 +126,10 @@ def _unmark(block: Block) -> None:
 
 def _wake(block: Block) -> None:
     match block.waiter:
-        case Waiter() as waiter:
-            waiter.wake()
-        case Event() as event:
-            event.set()
+        case Waiter() as task:
+            task.wake()
+        case Event() as thread:
+            thread.set()
         case None:
             raise AssertionError("a block in the line has something to wait with")
 

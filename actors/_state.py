@@ -208,7 +208,10 @@ class State(Reading):
             yield data
             self._mailbox.send(EditExtraData(*difference(before, data)))
         finally:
-            edits.give_back(block)
+            try:
+                edits.give_back(block)
+            finally:
+                edits.give_back(block)  # again: Ctrl+C may have stopped the first
 
     @asynccontextmanager
     async def aedit_extra_data(self) -> AsyncGenerator[dict[str, Any]]:
@@ -228,7 +231,10 @@ class State(Reading):
             yield data
             self._mailbox.send(EditExtraData(*difference(before, data)))
         finally:
-            edits.give_back(block)
+            try:
+                edits.give_back(block)
+            finally:
+                edits.give_back(block)  # again: Ctrl+C may have stopped the first
 
     def _own_edits(self) -> Edits:
         with self._mailbox.lock:
