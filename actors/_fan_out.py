@@ -7,6 +7,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -97,6 +98,8 @@ class _Fan:
         self._good = 0
         self._settled = False
         self._over = trio.Event()
+        self._context = copy_context()
+        self._owner = current.get()
 
     async def run(self) -> tuple[ChildResult, ...]:
         """Start them, and wait for all; a cancel stops and joins them first."""
@@ -119,13 +122,13 @@ class _Fan:
         index, prompt = self._waiting.popleft()
         state = as_state(prompt)
         try:
-            node = RunNode(self.supervisor, current.get(), self.agent, state)
+            node = RunNode(self.supervisor, self._owner, self.agent, state)
         except Exception as error:  # noqa: BLE001 - a limit, most of all: a result
             self._done(index, _result(prompt, state.id, error))
             return
         self._running[node] = (index, prompt)
         node.on_end = self._ended
-        self.supervisor.spawn(node, self.agent.drive, node)
+        self.supervisor.spawn(node, self.agent.drive, node, context=self._context)
 
     def _ended(self, ended: Node) -> None:
         assert isinstance(ended, RunNode), "a fan starts runs"

@@ -10,7 +10,8 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -170,10 +171,26 @@ class Supervisor:
             self.roots[node] = None
 
     def spawn(
-        self, node: Node, work: Callable[..., Awaitable[None]], *args: object
+        self,
+        node: Node,
+        work: Callable[..., Awaitable[None]],
+        *args: object,
+        context: Context | None = None,
     ) -> None:
-        """Run ``work`` for a node, in a task of its own. It must not raise."""
-        self.background(self._node_task, node, work, args)
+        """Run ``work`` for a node, in a task of its own. It must not raise.
+
+        Args:
+            node: whose task it is.
+            work: what to run.
+            args: what to call it with.
+            context: the context variables it starts with; this task's when left out.
+        """
+        start = (
+            self.background
+            if context is None
+            else partial(context.run, self.background)
+        )
+        start(self._node_task, node, work, args)
 
     def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
         """Run ``work`` as a task that leaving the supervisor waits for."""

@@ -18,6 +18,7 @@ from actors._grace import with_grace
 from protocol import RunCancelled, ToolCall, ToolError, ToolInputError
 
 from ._results import to_content
+from ._subagent import answered
 
 if TYPE_CHECKING:
     from ._runner import Turn
@@ -105,9 +106,7 @@ async def _once(
     return await _in_thread(turn, node, tool, work)
 
 
-async def _in_task(
-    turn: "Turn", node: CallNode, work: Coroutine[Any, Any, Any]
-) -> Any:
+async def _in_task(turn: "Turn", node: CallNode, work: Coroutine[Any, Any, Any]) -> Any:
     def grace_s() -> float:
         stop = node.stop or turn.run.stop
         return turn.run.agent.grace_s if stop is None else stop.grace_s
@@ -149,14 +148,7 @@ def _returned(turn: "Turn", node: CallNode, tool: "Tool", value: Any) -> None:
     if node.outcome is not None:
         late(turn, node, tool, Value(value))
         return
-    try:
-        given = to_content(value)
-    except ToolError as error:
-        turn.close(node, str(error), "error", error)
-        return
-    if given.state:
-        turn.merge(node, given.state)
-    turn.close(node, given.content, "error" if given.is_error else "done")
+    answered(turn, node, value)
 
 
 def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) -> None:

@@ -10,6 +10,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -27,11 +28,14 @@ from protocol._json import freeze
 
 from ._execute import execute
 from ._gatekeeper import judge_calls
+from ._subagent import RunAgent, start_child
 
 if TYPE_CHECKING:
     from actors._run import RunNode
 
     from ._tool import Tool
+
+    Row = tuple[CallNode, Tool, dict[str, Any]]
 
 
 class Turn:
@@ -44,9 +48,10 @@ class Turn:
         self.errors: list[tuple[int, BaseException]] = []
         self.announced = bool(run.audience) or library_of(run.state) is not None
         self._order: dict[str, int] = {}
-        self._waiting: deque[tuple[CallNode, Tool, dict[str, Any]]] = deque()
+        self._waiting: deque[Row] = deque()
         self._running: dict[CallNode, None] = {}
         self._over: trio.Event | None = None
+        self._filling = False
 
     async def use(self, calls: Sequence[ToolCall]) -> None:
         """Give every one of these open calls its result.
@@ -59,28 +64,36 @@ class Turn:
         """
         self._order = {call.id: index for index, call in enumerate(calls)}
         ready = self._usable(calls)
-        if self.run.is_judged:
-            ready = await judge_calls(self, ready)
-        if len(ready) == 1:
+        try:
+            if self.run.is_judged:
+                ready = await judge_calls(self, ready)
+            await self._run_all(ready)
+        except trio.Cancelled:
+            for node, _, _ in ready:
+                self.close(node, "(interrupted before it ran)", "interrupted")
+            raise
+        finally:
+            for node, _, _ in ready:
+                node.end()
+        self._raise_first()
+
+    async def _run_all(self, ready: "Sequence[Row]") -> None:
+        if len(ready) == 1 and not isinstance(ready[0][1].fn, RunAgent):
             await self._alone(*ready[0])
-            self._raise_first()
             return
-        parallel = [row for row in ready if row[1].parallel]
-        serial = [row for row in ready if not row[1].parallel]
-        await self._together(parallel)
-        for row in serial:
+        await self._together([row for row in ready if row[1].parallel])
+        for row in ready:
+            if row[1].parallel:
+                continue
             if self.errors and self.agent.siblings == "cancel":
                 self._never_run(row[0])
             else:
                 await self._alone(*row)
-        self._raise_first()
 
-    def _usable(
-        self, calls: Sequence[ToolCall]
-    ) -> "list[tuple[CallNode, Tool, dict[str, Any]]]":
+    def _usable(self, calls: Sequence[ToolCall]) -> "list[Row]":
         """The calls whose tool and arguments are usable; the others get a result."""
         allowed = calls_allowed(self.run.accounts, len(calls))
-        rows: list[tuple[CallNode, Tool, dict[str, Any]]] = []
+        rows: list[Row] = []
         for index, call in enumerate(calls):
             node = CallNode(self.run.supervisor, self.run, self.run.state, call)
             tool = self.tools.get(call.name)
@@ -168,38 +181,54 @@ class Turn:
             current.reset(token)
             node.end()
 
-    async def _together(
-        self, rows: "Sequence[tuple[CallNode, Tool, dict[str, Any]]]"
-    ) -> None:
+    async def _together(self, rows: "Sequence[Row]") -> None:
         """Run calls side by side, at most ``max_parallel`` at once, in order."""
         if not rows:
             return
         self._over = trio.Event()
+        self._context = copy_context()
         self._waiting.extend(rows)
-        for _ in range(min(len(rows), self.agent.max_parallel)):
-            self._start_next()
+        self._fill()
         try:
             await self._over.wait()
         except trio.Cancelled:
             self._waiting.clear()
             stop = Stop("the run was cancelled", "interrupted", self.agent.grace_s)
-            self.run.stop_children(stop)
-            await self.run.join_children()
+            for node in tuple(self._running):
+                node.stop_tree(stop)
+            with trio.CancelScope(shield=True):
+                await self._over.wait()
             raise
 
-    def _start_next(self) -> None:
-        """Start the next call; told by each that ends, so that no slot stays empty."""
-        if self._waiting:
-            node, tool, arguments = self._waiting.popleft()
-            self._running[node] = None
-            node.on_end = self._ended
-            self.run.supervisor.spawn(node, execute, self, node, tool, arguments)
-        elif not self._running and self._over is not None:
+    def _fill(self) -> None:
+        """Start what the window has room for; told by each that ends.
+
+        What ends at once, while this starts it, is met by the loop and not by another
+        call of this: a thousand refusals in a row nest no frames.
+        """
+        if self._filling:
+            return
+        self._filling = True
+        while self._waiting and len(self._running) < self.agent.max_parallel:
+            self._start(*self._waiting.popleft())
+        self._filling = False
+        if not self._running and self._over is not None:
             self._over.set()
+
+    def _start(self, node: CallNode, tool: "Tool", arguments: dict[str, Any]) -> None:
+        self._running[node] = None
+        node.on_end = self._ended
+        if isinstance(tool.fn, RunAgent) and not self.announced:
+            prompt = arguments["prompt"]
+            start_child(self, node, tool.fn.agent, prompt, self._context)
+            return
+        self.run.supervisor.spawn(
+            node, execute, self, node, tool, arguments, context=self._context
+        )
 
     def _ended(self, node: Any) -> None:
         self._running.pop(node, None)
-        self._start_next()
+        self._fill()
 
     def _raise_first(self) -> None:
         if not self.errors:

@@ -4,8 +4,13 @@
    and a cancel, go on through it.
 """
 
+from contextvars import Context
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from trio import Cancelled
+
+from actors._run import RunNode
 from actors._state import State
 from protocol import (
     BudgetExceeded,
@@ -18,10 +23,14 @@ from protocol import (
 )
 from protocol._rules import told
 
+from ._results import to_content
 from ._tool import Tool, tool
 
 if TYPE_CHECKING:
     from actors._agent import Agent
+    from actors._calls import CallNode
+
+    from ._runner import Turn
 
 CAUSE_CHARACTERS = 500
 """Of a child's failure, as much is told: enough for a cause, not a whole trace."""
@@ -47,37 +56,75 @@ def subagent_tool(agent: "Agent") -> Tool:
             "Agent(..., name='researcher', description='...')"
         )
 
-    async def run_agent(prompt: str) -> Any:
-        return await run_child(agent, prompt)
-
     made: Tool = tool(
         name=agent.name,
         description=agent.description or f"Ask the agent {agent.name!r}.",
-    )(run_agent)
+    )(RunAgent(agent))
     return made
 
 
-async def run_child(agent: "Agent", prompt: str) -> Any:
-    """Run a child for this call, and give its answer or words about its end.
+class RunAgent:
+    """The function of an agent's tool; the runtime starts the child without calling it.
 
-    Raises:
-        ToolError: the child failed; the text names the first cause.
-        RunCancelled: somebody cancelled the child.
-        BudgetExceeded: a limit above this call's State is reached.
+    A call of an agent is nothing but a child run: it needs no task beside the child's.
     """
-    child = State(messages=[Message.user(prompt)])
+
+    def __init__(self, agent: "Agent") -> None:
+        self.agent = agent
+
+    async def __call__(self, prompt: str) -> Any:
+        """Run the agent on a fresh State; give its answer."""
+        return await self.agent.arun(prompt)
+
+
+def start_child(
+    turn: "Turn", node: "CallNode", agent: "Agent", prompt: str, context: Context
+) -> None:
+    """Start the child of a call; its end records the call's result."""
+    state = State(messages=[Message.user(prompt)])
     try:
-        answer = await agent.arun(child)
-    except (RunCancelled, ToolError):
-        raise
+        child = RunNode(node.supervisor, node, agent, state)
     except BudgetExceeded as error:
         if error.limit in _IN_THE_WAY:
-            raise ToolError(f"not started: {error}") from error
-        raise
-    except Exception as error:
+            turn.close(node, f"not started: {error}", "error", error)
+        else:
+            turn.close(node, f"(aborted: {error})", "aborted", error)
+            turn.failed(node, error)
+        return
+    except RunCancelled as error:
+        turn.close(node, f"({error})", "cancelled", error)
+        return
+    child.on_end = partial(_child_ended, turn, node)
+    node.supervisor.spawn(child, agent.drive, child, context=context)
+
+
+def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
+    """The child has ended: its call gets its one result."""
+    error = child.error
+    if error is None:
+        answered(turn, node, in_words(child.state, child.answer))
+    elif isinstance(error, RunCancelled | Cancelled):
+        kind = "cancelled" if node.stop is None else node.stop.kind
+        turn.close(node, f"({kind}: {child.cancelled()})", kind, error)
+    elif isinstance(error, BudgetExceeded) or not isinstance(error, Exception):
+        kind = "aborted" if isinstance(error, Exception) else "interrupted"
+        turn.close(node, f"({kind}: {type(error).__name__})", kind, error)
+        turn.failed(node, error)
+    else:
         cause = told(error)[:CAUSE_CHARACTERS]
-        raise ToolError(f"{agent.name} failed: {cause}") from error
-    return in_words(child, answer)
+        turn.close(node, f"{child.agent.name} failed: {cause}", "error", error)
+
+
+def answered(turn: "Turn", node: "CallNode", value: Any) -> None:
+    """A call returned: its value becomes its result."""
+    try:
+        given = to_content(value)
+    except ToolError as error:
+        turn.close(node, str(error), "error", error)
+        return
+    if given.state:
+        turn.merge(node, given.state)
+    turn.close(node, given.content, "error" if given.is_error else "done")
 
 
 def in_words(child: State, answer: Any) -> Any:
