@@ -177,11 +177,12 @@ class Gate:
     def answered(self, seconds: float, usage: Usage) -> None:
         """Count a reply; before its slot is given back."""
         self._slots.answered()
-        self._usual_s += (seconds - self._usual_s) / 5
+        self._usual_s += (seconds - self._usual_s) * 0.2
         if self._tokens is not None:
             tokens = usage.total_tokens
             self._tokens.take(tokens - self._usual_tokens, trio.current_time())
-            self._usual_tokens += (tokens - self._usual_tokens) / 5
+            weight = 1.0 if self._usual_tokens == 0.0 else 0.2
+            self._usual_tokens += (tokens - self._usual_tokens) * weight
 
     def failed(self, error: ProviderError) -> None:
         """Count a failure; before its slot is given back."""
