@@ -208,8 +208,6 @@ class FileStore(Store):
         log, _ = go_on(state_id, file, log, file.size())
         if log.torn:
             file.cut(log.end)
-            if self._sync:
-                file.sync()
             self._torn_tails += 1
             warnings.warn(
                 f"the last write to State {state_id!r} did not end: cut "

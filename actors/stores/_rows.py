@@ -66,7 +66,7 @@ class Group:
         row = self.rows.get(write.state_id)
         try:
             self._admit(write, row)
-        except Exception as error:  # noqa: BLE001 - it is this one job's, not the group's
+        except Exception as error:  # noqa: BLE001 - it is this job's alone
             job.error = error
 
     def _admit(self, write: Write, row: Row | None) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 from actors._state import State
 from protocol import Message, Reply, StoreConflict, ToolCall, Usage
