@@ -42,6 +42,7 @@ async def drive(agent: "Agent", node: RunNode) -> None:
     try:
         if place is not None:
             await place.acquire_on_behalf_of(node)
+        await room(node)
         await _claim(agent, node)
     except BaseException as error:  # noqa: BLE001 - kept for whoever waits
         node.error = error
@@ -105,15 +106,15 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
             None if call is None else call.call.id,
         ),
     )
-    agent.bind_store(node)
-    await save(state)
+    # Told at once, not when saved: the end of what has begun is told in any case.
     if node.audience:
         if call is not None:
             child = ChildStart(path=node.path, child_id=node.id, call_id=call.call.id)
             tell(node, child)
         snapshot = state.snapshot()
-        await room(node)
         tell(node, RunStart(path=node.path, snapshot=snapshot, agent=agent.name))
+    agent.bind_store(node)
+    await save(state)
     await agent.settle_calls(node)
 
 
