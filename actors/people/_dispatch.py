@@ -2,7 +2,9 @@
 
 1. `Dispatch.tell` never raises and never waits for a hook that is slow or blocked.
 2. What waits is bounded; what finds no room is dropped and counted.
-3. One thread calls the hooks, in the order of the events. A hook that raises is
+3. The end of a run is worth more than what led to it: where there is no room for it, it
+   takes the place of the last event that is no such end.
+4. One thread calls the hooks, in the order of the events. A hook that raises is
    counted, and logged the first time.
 """
 
@@ -13,7 +15,7 @@ from threading import Condition, Thread
 import attrs
 import trio
 
-from actors._events import Event
+from actors._events import Event, RunEnd
 
 from ._reporter import Reporter
 
@@ -111,7 +113,7 @@ class Dispatch:
         if event.hook not in self._hooks:
             return
         with self._changed:
-            if self._closed or not (self._has_thread() and self._has_room()):
+            if self._closed or not (self._has_thread() and self._has_room(event)):
                 self._dropped += 1
                 return
             self._queue.append(event)
@@ -130,13 +132,23 @@ class Dispatch:
             self._thread = thread
         return True
 
-    def _has_room(self) -> bool:
+    def _has_room(self, event: Event) -> bool:
         if len(self._queue) < self._capacity:
             return True
         if self._patient:
             # The wait gives the processor away, so a quick hook is done at once.
             self._patient = self._changed.wait_for(self._is_empty, PATIENCE_S)
+        if len(self._queue) >= self._capacity and isinstance(event, RunEnd):
+            self._make_room()
         return len(self._queue) < self._capacity and not self._closed
+
+    def _make_room(self) -> None:
+        """Drop the last event that ends no run, if there is one."""
+        for index in reversed(range(len(self._queue))):
+            if not isinstance(self._queue[index], RunEnd):
+                del self._queue[index]
+                self._dropped += 1
+                return
 
     def _is_empty(self) -> bool:
         return not self._queue

@@ -127,6 +127,7 @@ class Rows:
             case ThinkStart():
                 row = self._begin(event.path, now, None, event.snapshot)
                 row.thinking, row.note, row.text = True, "", ""
+                row.calls.clear()  # all have ended, told or not
             case RunEnd():
                 return self._end(event.path, event.error, event.snapshot, now)
             case ChildEnd():

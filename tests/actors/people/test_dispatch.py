@@ -10,8 +10,8 @@ import pytest
 import trio
 import trio.testing
 
-from actors import Reporter
-from actors._events import Event, RunStart, TextDelta, ToolEnd
+from actors import Reporter, State
+from actors._events import Event, RunEnd, RunStart, TextDelta, ToolEnd
 from actors.people import _dispatch
 from actors.people._dispatch import CAPACITY, Dispatch
 from actors.testing._story import story
@@ -152,6 +152,39 @@ async def test_a_slow_reporter_misses_events_and_sees_the_others_in_order() -> N
     assert statistics.shown + statistics.dropped == 12
     assert statistics.dropped > 0
     assert statistics.peak <= 2
+
+
+async def test_the_end_of_a_run_takes_the_place_of_the_last_event_that_is_none() -> (
+    None
+):
+    class Ends(Blocked):
+        def on_run_end(self, event: RunEnd) -> None:
+            self.told.append(event.path[0])
+
+    def end(name: str) -> RunEnd:
+        return RunEnd(path=(name,), snapshot=State().snapshot())
+
+    blocked = Ends()
+    dispatch = Dispatch(blocked, capacity=3)
+    dispatch.tell(text(0))
+    assert blocked.entered.acquire(timeout=WAIT_S)
+    with impatient():
+        for event in (
+            text(1),
+            end("a"),
+            text(2),
+            end("b"),
+            text(3),
+            end("c"),
+            end("d"),
+        ):
+            dispatch.tell(event)
+    blocked.let_go.release()
+    await dispatch.aclose()
+    assert blocked.told == ["0", "a", "b", "c"]
+    # Dropped: 3 and d found no room; 2 and 1 made room for b and c.
+    assert dispatch.statistics().dropped == 4
+    assert dispatch.statistics().peak == 3
 
 
 async def test_after_it_has_caught_up_a_reporter_misses_nothing_again() -> None:
