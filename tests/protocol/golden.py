@@ -61,6 +61,14 @@ from protocol._stops import (
     StoppedByUntil,
 )
 from protocol._usage import TokenUsages, Usage
+from protocol._work_entries import (
+    Answer,
+    AnswerEntry,
+    CallStartEntry,
+    ChildEnd,
+    ChildEndEntry,
+    QuestionEntry,
+)
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -141,6 +149,14 @@ RESULTS = message(
     role="tool",
     delta=True,
 )
+ASKED = Question(
+    id="q-1",
+    state_id="child-1",
+    path=("root-1", "child-1"),
+    call=CLOCK,
+    prompt="May I?",
+    returns=FrozenDict({"type": "boolean"}),
+)
 
 
 def contents() -> list[HistoryEntry]:
@@ -171,6 +187,11 @@ def contents() -> list[HistoryEntry]:
             )
         ),
         MessageEntry(message=message(6, TextBlock(text="[notice] be quick"))),
+        QuestionEntry(content=ASKED),
+        AnswerEntry(content=Answer(question_id="q-1", value=True)),
+        QuestionEntry(content=structs.replace(ASKED, id="q-2")),
+        AnswerEntry(content=Answer(question_id="q-2", answered=False)),
+        CallStartEntry(content="root-1.clock", call=CLOCK),
         ToolResultEntry(
             content="noon", call=CLOCK, outcome="done", child_ids=("a", "b"),
             usage=SPENT,
@@ -220,17 +241,15 @@ def contents() -> list[HistoryEntry]:
         StopEntry(content=StoppedByBudget(limit="requests", owner="root-1")),
         StopEntry(
             content=StoppedByQuestion(
-                questions=(
-                    Question(
-                        id="q-1",
-                        state_id="child-1",
-                        path=("root-1", "child-1"),
-                        call=CLOCK,
-                        prompt="May I?",
-                        returns=FrozenDict({"type": "boolean"}),
-                    ),
-                )
+                questions=(ASKED,)
             )
+        ),
+        ChildEndEntry(
+            content=ChildEnd(
+                child_id="c", name="helper", outcome="done", text="all is well"
+            ),
+            usage=SPENT,
+            message_id="golden-9",
         ),
         StopEntry(),
         StopEntry(content=StoppedByFinish(answer=JSON_VALUE)),

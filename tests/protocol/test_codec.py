@@ -43,7 +43,7 @@ from protocol._usage import Usage
 from tests.protocol.golden import DATA, ENTRIES, JSON_VALUE, log_of
 
 GOLDEN = {
-    "entries-1": "8b7daa46f0076e50a17604d76a09192e1cd2d43c148bbb1f092a2f6bddac0c1e",
+    "entries-1": "432d1b250126b067a252e2951399ca43cf2e9b21b53517df669029924b6da908",
 }
 """The files of each version, and the digest of what their history means."""
 
