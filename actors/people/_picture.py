@@ -2,7 +2,6 @@
 
 from itertools import islice
 
-from rich.cells import set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -14,8 +13,9 @@ ROWS_MAX = 20
 
 _TAIL_LINES_MAX = 8
 _DEPTH_MAX = 8
-_NUMBERS_WIDTH = 20
 _NAME_WIDTH_MAX = 44
+_WITH_NUMBERS_MIN = 50
+"""A terminal that is narrower shows who does what, and no numbers."""
 
 
 def picture(rows: Rows, now: float, console: Console) -> Text:
@@ -65,12 +65,12 @@ def _sums(rows: Rows, now: float, width: int) -> Text:
 
 
 def _line(row: Row, now: float, width: int) -> Text:
-    numbers = (
-        f"{row.turns:>4} {count_text(row.usage.total_tokens):>6}"
-        f" {time_text(now - row.started):>7}"
-    )
-    name_width = min(_NAME_WIDTH_MAX, max(0, width - _NUMBERS_WIDTH) // 2)
-    doing_width = max(0, width - name_width - _NUMBERS_WIDTH - 2)
+    numbers = ""
+    if width >= _WITH_NUMBERS_MIN:
+        tokens = count_text(row.usage.total_tokens)
+        numbers = f" {row.turns:>4} {tokens:>6} {time_text(now - row.started):>7}"
+    room = width - len(numbers) - 1
+    name_width = min(_NAME_WIDTH_MAX, room // 2)
     indent = "  " * min(row.depth, _DEPTH_MAX)
     style = "yellow" if row.calls else "cyan" if row.thinking else "dim"
     name = Text.assemble(
@@ -78,5 +78,5 @@ def _line(row: Row, now: float, width: int) -> Text:
     )
     name.truncate(name_width, overflow="ellipsis", pad=True)
     doing = Text(row.doing, style=style)
-    doing.truncate(doing_width, overflow="ellipsis", pad=True)
-    return Text.assemble(name, " ", doing, " ", (set_cell_size(numbers, 19), "dim"))
+    doing.truncate(room - name_width, overflow="ellipsis", pad=True)
+    return Text.assemble(name, " ", doing, (numbers, "dim"))

@@ -141,6 +141,7 @@ class Rows:
     def _change(self, row: Row, event: Event) -> list[Line]:
         match event:
             case TextDelta():
+                row.note = ""
                 row.text = (row.text + clean(event.text))[-_TEXT_CHARACTERS_MAX:]
             case ThinkEnd():
                 row.thinking, row.note, row.text = False, "", ""

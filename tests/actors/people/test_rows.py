@@ -70,6 +70,7 @@ def test_a_row_says_what_its_run_does() -> None:
         "",
         "thinking",
         "429, again in 2 s",
+        "writing",
         "",
         "read(part=1)",
         "",
