@@ -9,7 +9,6 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from hashlib import sha256
 from typing import Any
 
 import attrs
@@ -24,7 +23,7 @@ from ._inside import bind, library_of, run_of, set_run, value_of_state
 from ._limits import Limits
 from ._loop import adefault_loop, default_loop
 from ._node import current
-from ._run import PlainBody, RunNode, as_state
+from ._run_node import PlainBody, RunNode, as_state
 from ._state import State
 from ._stream import Stream, open_stream
 from ._supervisor import GRACE_S, Supervisor, around, open_supervisor
@@ -124,16 +123,7 @@ class Agent:
     ) -> None:
         given = {k: v for k, v in locals().items() if k != "self"}
         settings = _settings.checked(given)
-        made = settings["tools"]
-        settings["tool_map"] = {tool.name: tool for tool in made}
-        settings["specs"] = tuple(tool.spec for tool in made)
-        settings["info"] = AgentInfo(
-            name=name,
-            model=settings["model"].name,
-            system_sha256=None if system is None else _sha256(system),
-            tools=tuple(sorted(tool.name for tool in made)),
-        )
-        self.__attrs_init__(**settings)  # type: ignore[attr-defined] # attrs makes it
+        self.__attrs_init__(**settings, **_settings.derived(settings))  # type: ignore[attr-defined] # attrs makes it
 
     def copy(self, **changes: Any) -> "Agent":
         """An agent with these settings changed.
@@ -396,7 +386,3 @@ class Agent:
             return human
         asked: Human | None = _settings.terminal() if above is None else above.human
         return asked
-
-
-def _sha256(text: str) -> str:
-    return sha256(text.encode()).hexdigest()

@@ -30,13 +30,13 @@ from ._limits import reserve_request, spend
 from ._saving import save
 from ._settings import refuse_finished
 from ._state import State
-from ._structured import parse_answer, schema_of
+from ._structured import parse_answer, recorded_answer, schema_of
 from ._telling import tell
 from .models import Request
 
 if TYPE_CHECKING:
     from ._agent import Agent
-    from ._run import RunNode
+    from ._run_node import RunNode
 
 CHARACTERS_PER_TOKEN = 4
 """A common estimate for text of natural languages."""
@@ -57,37 +57,54 @@ async def ask(
     state = node.state
     refuse_finished(state, "ask")
     _refuse_open_calls(state, "ask")
-    asked: list[Message] = [Message.user(prompt)]
-    schema = None if returns is str else schema_of(returns)
-    usage = NO_USAGE
+    side = _SideQuestion(node, agent, prompt, returns)
     try:
-        for left in range(retries, -1, -1):
-            reply = await _request(node, agent, asked, schema)
-            usage = usage + _used(reply)
-            if returns is str:
-                answer: Any = reply.text
-                break
-            try:
-                answer = parse_answer(returns, reply.text)
-                break
-            except OutputError as error:
-                if not left:
-                    raise
-                asked += [reply.message, Message.user(f"That does not fit: {error}")]
-    except OutputError:
-        _note(state, prompt, None, usage)
-        raise
+        answer = await side.ask(retries)
     except BaseException:
-        if usage.requests:
-            _note(state, prompt, None, usage)
+        if side.usage.requests:
+            _note(state, prompt, None, side.usage)
         raise
-    _note(state, prompt, answer, usage)
+    _note(state, prompt, answer, side.usage)
     await save(state)
     return answer
 
 
+class _SideQuestion:
+    """A question that is asked again, with all faults, until the answer fits."""
+
+    def __init__(
+        self, node: "RunNode", agent: "Agent", prompt: str, returns: Any
+    ) -> None:
+        self.usage = NO_USAGE
+        self._node = node
+        self._agent = agent
+        self._returns = returns
+        self._said = [Message.user(prompt)]
+
+    async def ask(self, retries: int) -> Any:
+        """The answer.
+
+        Raises:
+            OutputError: none fitted; it lists the faults of the last one.
+        """
+        schema = schema_of(self._returns)
+        while True:
+            reply = await _request(self._node, self._agent, self._said, schema)
+            self.usage = self.usage + _used(reply)
+            if self._returns is str:
+                return reply.text
+            try:
+                return parse_answer(self._returns, reply.text)
+            except OutputError as error:
+                if not retries:
+                    raise
+                retries -= 1
+                again = Message.user(f"That does not fit: {error}")
+                self._said += [reply.message, again]
+
+
 def _note(state: State, prompt: str, answer: Any, usage: Usage) -> None:
-    exchange = Exchange(question=prompt, answer=answer)
+    exchange = Exchange(question=prompt, answer=recorded_answer(answer))
     send(state, NoteExchange("ask", exchange, usage))
 
 
@@ -128,7 +145,7 @@ async def ask_human(node: "RunNode", prompt: str, returns: Any) -> Any:
         state_id=node.id,
         path=node.path,
         prompt=prompt,
-        returns=None if returns is str else schema_of(returns),
+        returns=schema_of(returns),
     )
     if node.human is None:
         raise NoHumanError(

@@ -18,7 +18,7 @@ from ._mailbox import Waiter
 from ._saving import save
 
 if TYPE_CHECKING:
-    from ._run import RunNode
+    from ._run_node import RunNode
     from .people import Human
 
 

@@ -26,7 +26,7 @@ from ._asking import QuestionsLeftOpen
 from ._events import ChildEnd, ChildStart, RunEnd, RunStart
 from ._inside import run_of, send, set_run, value_of_state
 from ._node import Stop
-from ._run import Deadline, RunNode, check_can_run
+from ._run_node import Deadline, RunNode, check_can_run
 from ._saving import save, save_at_last
 from ._telling import room, tell
 

@@ -17,7 +17,7 @@ from protocol import RunCancelled, ToolOutcomeKind, Usage
 from protocol._entry import NO_USAGE
 
 from ._node import Node, Stop, current
-from ._run import RunNode, as_state
+from ._run_node import RunNode, as_state
 from ._state import State
 from ._supervisor import Supervisor, around, open_supervisor
 

@@ -1,6 +1,6 @@
 """The runtime's own door into a State: what only a run may do to it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol._commands import AnyCommand, Request
 from protocol._value import Value
@@ -10,7 +10,6 @@ from ._state import State
 
 if TYPE_CHECKING:
     from ._mailbox import Mailbox
-    from ._run import RunNode
 
 
 def mailbox(state: State) -> "Mailbox":
@@ -33,13 +32,12 @@ async def send_in_turn(state: State, command: Request) -> Value:
     return await state._mailbox.send_in_turn(command)
 
 
-def run_of(state: State) -> "RunNode | None":
-    """The run that drives the State in this process, or None."""
-    run: RunNode | None = state._mailbox.run
-    return run
+def run_of(state: State) -> Any:
+    """The run (`actors._run_node.RunNode`) that drives the State here, or None."""
+    return state._mailbox.run
 
 
-def set_run(state: State, run: "RunNode | None") -> None:
+def set_run(state: State, run: Any) -> None:
     """Say which run drives the State."""
     state._mailbox.run = run
 

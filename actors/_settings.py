@@ -1,9 +1,12 @@
 """The settings of an agent: each default with its reason, each check with the fix."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 import attrs
+
+from protocol import AgentInfo
 
 from ._limits import Limits
 from ._loop import is_async_loop
@@ -87,6 +90,23 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
             f"with @loop(until=waiting_for_user, limit=50)"
         )
     return settings
+
+
+def derived(settings: dict[str, Any]) -> dict[str, Any]:
+    """What follows from the settings, made once."""
+    tools = settings["tools"]
+    system = settings["system"]
+    digest = None if system is None else sha256(system.encode()).hexdigest()
+    return {
+        "tool_map": {tool.name: tool for tool in tools},
+        "specs": tuple(tool.spec for tool in tools),
+        "info": AgentInfo(
+            name=settings["name"],
+            model=settings["model"].name,
+            system_sha256=digest,
+            tools=tuple(sorted(tool.name for tool in tools)),
+        ),
+    }
 
 
 def specs_of(tools: Sequence[Any]) -> tuple[ToolSpec, ...]:

@@ -15,7 +15,8 @@ import trio
 
 from ._events import Event, TextDelta
 from ._node import Node, Stop
-from ._run import Run, RunNode
+from ._run import Run
+from ._run_node import RunNode
 from ._state import State
 from ._supervisor import Supervisor, around, open_supervisor
 

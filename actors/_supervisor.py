@@ -24,12 +24,13 @@ from protocol._ids import new_id
 
 from ._limits import Account, Limits
 from ._node import Audience, Node, Stop, current, subtree
-from ._run import Run, RunNode, TreeNode, picture
+from ._run import Run, TreeNode, picture
+from ._run_node import RunNode
 from ._state import State
 from ._threads import ThreadSlots
 
 if TYPE_CHECKING:
-    from ._run import Runner
+    from ._run_node import Runner
 
 GRACE_S = 5.0
 """Seconds that clean-up may take: long enough for a request to be closed properly."""

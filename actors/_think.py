@@ -22,7 +22,7 @@ from ._telling import room, tell
 from .models import Model, Request, ToolSpec
 
 if TYPE_CHECKING:
-    from ._run import RunNode
+    from ._run_node import RunNode
 
 
 async def think(

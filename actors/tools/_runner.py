@@ -31,7 +31,7 @@ from ._gatekeeper import judge_calls
 from ._subagent import RunAgent, start_child
 
 if TYPE_CHECKING:
-    from actors._run import RunNode
+    from actors._run_node import RunNode
 
     from ._tool import Tool
 

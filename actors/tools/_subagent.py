@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from trio import Cancelled
 
-from actors._run import RunNode
+from actors._run_node import RunNode
 from actors._state import State
 from protocol import (
     BudgetExceeded,
@@ -27,7 +27,6 @@ from ._results import to_content
 from ._tool import Tool, tool
 
 if TYPE_CHECKING:
-    from actors._agent import Agent
     from actors._calls import CallNode
 
     from ._runner import Turn
@@ -44,7 +43,7 @@ def is_agent(item: object) -> bool:
     return hasattr(item, "arun") and hasattr(item, "info")
 
 
-def subagent_tool(agent: "Agent") -> Tool:
+def subagent_tool(agent: Any) -> Tool:
     """The tool that runs ``agent`` on a prompt.
 
     Raises:
@@ -69,7 +68,7 @@ class RunAgent:
     A call of an agent is nothing but a child run: it needs no task beside the child's.
     """
 
-    def __init__(self, agent: "Agent") -> None:
+    def __init__(self, agent: Any) -> None:
         self.agent = agent
 
     async def __call__(self, prompt: str) -> Any:
@@ -78,7 +77,7 @@ class RunAgent:
 
 
 def start_child(
-    turn: "Turn", node: "CallNode", agent: "Agent", prompt: str, context: Context
+    turn: "Turn", node: "CallNode", agent: Any, prompt: str, context: Context
 ) -> None:
     """Start the child of a call; its end records the call's result."""
     state = State(messages=[Message.user(prompt)])

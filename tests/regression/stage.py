@@ -102,7 +102,7 @@ async def run_named(
 
 def _nodes(supervisor: Supervisor) -> list[Any]:
     from actors._node import subtree
-    from actors._run import RunNode
+    from actors._run_node import RunNode
 
     return [
         node

@@ -1,0 +1,298 @@
+"""A run of a State as a node of the tree.
+
+1. A run ends in synchronous code: what it used is summed, and its owner told, before
+   anything can be cancelled again.
+2. One run of a State at a time.
+"""
+
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import contextmanager
+from math import inf
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import trio
+
+from protocol import Message, RunCancelled, ToolOutcomeKind
+from protocol._entry import NO_USAGE
+
+from ._calls import CallNode
+from ._inside import library_of, run_of
+from ._limits import Account, Limits, reserve_child
+from ._node import Node, Stop, current
+from ._state import State
+
+if TYPE_CHECKING:
+    from ._supervisor import Supervisor
+
+
+PlainBody: TypeAlias = Callable[[Any, State], Awaitable[Any]]
+"""Runs a plain loop in the thread that asked for the run, and waits for it here."""
+
+
+class Runner(Protocol):
+    """What the tree needs of an agent."""
+
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def limits(self) -> Limits | None: ...
+    @property
+    def grace_s(self) -> float: ...
+    @property
+    def permissions(self) -> Any: ...
+    @property
+    def busy(self) -> str: ...
+    def human_or(self, above: "RunNode | None") -> Any: ...
+    async def fan_out(
+        self, prompts: Iterable[str], **options: Any
+    ) -> tuple[Any, ...]: ...
+    async def drive(self, node: "RunNode") -> None: ...
+
+
+class Deadline:
+    """The end of a run's time, which waiting for a human may leave out."""
+
+    __slots__ = ("_left", "_pauses", "_scope")
+
+    def __init__(self, scope: trio.CancelScope) -> None:
+        self._scope = scope
+        self._pauses = 0
+        self._left = 0.0
+
+    def pause(self) -> None:
+        """Stand still, until as many waits have ended as have begun."""
+        if not self._pauses:
+            self._left = self._scope.deadline - trio.current_time()
+            self._scope.deadline = inf
+        self._pauses += 1
+
+    def go_on(self) -> None:
+        """One wait has ended."""
+        self._pauses -= 1
+        if not self._pauses:
+            self._scope.deadline = trio.current_time() + self._left
+
+
+def run_above(node: Node | None) -> "RunNode | None":
+    """The nearest run at or above a node."""
+    while node is not None and not isinstance(node, RunNode):
+        node = node.parent
+    return node
+
+
+class RunNode(Node):
+    """One run: a State, the agent that runs it, and what it has used so far."""
+
+    __slots__ = (
+        "agent",
+        "answer",
+        "background",
+        "before",
+        "call",
+        "deadlines",
+        "error",
+        "granted",
+        "human",
+        "human_waits",
+        "is_judged",
+        "levels",
+        "outcome",
+        "plain",
+        "settled",
+        "state",
+        "steps",
+        "task",
+        "usage",
+    )
+
+    def __init__(
+        self,
+        supervisor: "Supervisor",
+        parent: Node | None,
+        agent: "Runner",
+        state: State,
+    ) -> None:
+        owner = parent if isinstance(parent, CallNode) else None
+        if parent is not None:
+            reserve_child(parent.accounts, parent.depth + 1)
+        super().__init__(supervisor, parent, state.id)
+        if parent is not None:
+            self.depth = parent.depth + 1
+        supervisor.adopt(self)
+        if agent.limits is not None:
+            account = Account(agent.limits, state.id, self.depth)
+            self.accounts = (*self.accounts, account)
+        self.agent = agent
+        self.state = state
+        self.call = owner
+        self.background = False
+        self.before = state.usage
+        self.usage = NO_USAGE
+        self.settled = False
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.outcome: ToolOutcomeKind = "done"
+        self.human_waits = 0
+        self.plain: PlainBody | None = None
+        self.task: trio.lowlevel.Task | None = None
+        self.steps: list[trio.CancelScope] = []
+        self.deadlines: tuple[Deadline, ...] = ()
+        above = run_above(parent)
+        if above is None:
+            self.levels: tuple[Any, ...] = (agent.permissions,)
+            self.human = agent.human_or(None)
+            self.granted: set[str] = set()
+        else:
+            self.levels = (*above.levels, agent.permissions)
+            self.human = agent.human_or(above)
+            self.granted = above.granted
+            self.deadlines = above.deadlines
+        self.is_judged = any(level is not None for level in self.levels)
+        if owner is not None:
+            owner.add_child(self.id, state)
+
+    @classmethod
+    def root(
+        cls, supervisor: "Supervisor", agent: "Runner", prompt: str | State
+    ) -> "RunNode":
+        """A node for a run that starts here: below the call around, if there is one."""
+        state = as_state(prompt)
+        check_can_run(agent, state)
+        return cls(supervisor, current.get(), agent, state)
+
+    @property
+    def own_account(self) -> Account | None:
+        """The account of the limits that this very run owns."""
+        last = self.accounts[-1] if self.accounts else None
+        return last if last is not None and last.owner == self.id else None
+
+    def store_above(self) -> Any:
+        """The store of the nearest run above that has one, or None."""
+        above = run_above(self.parent)
+        while above is not None:
+            library = library_of(above.state)
+            if library is not None:
+                return library
+            above = run_above(above.parent)
+        return None
+
+    def settle(self) -> None:
+        """Sum what the run used and tell the call above; only the first time counts."""
+        if self.settled:
+            return
+        self.settled = True
+        self.usage = self.state.usage.since(self.before)
+        if self.call is not None:
+            self.call.spent(self.usage)
+
+    def end(self) -> None:
+        """The run has ended: settle it, then tell whoever waits."""
+        if not self.ended:
+            self.settle()
+        super().end()
+
+    def give_up(self) -> None:
+        """The run's own code did not stop: its owner goes on without it."""
+        self.outcome = "cancelled"
+        self.error = self.cancelled()
+        self.end()
+
+    def result(self) -> Any:
+        """What the loop returned.
+
+        Raises:
+            RunCancelled: the run was cancelled.
+            BaseException: what left the run.
+        """
+        if isinstance(self.error, trio.Cancelled):
+            raise self.cancelled()
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+    def cancelled(self) -> RunCancelled:
+        """What waiting for this run raises once it was stopped."""
+        return RunCancelled(None if self.stop is None else self.stop.reason)
+
+    @contextmanager
+    def step(self) -> Generator[None, None, None]:
+        """A step of this run in the block; one in another task is stopped with it.
+
+        Raises:
+            RunCancelled: the run is being stopped.
+        """
+        if self.stop is not None and not self.is_here():
+            raise self.cancelled()
+        if self.is_here():
+            yield
+            return
+        with trio.CancelScope() as scope:
+            self.steps.append(scope)
+            try:
+                yield
+            finally:
+                self.steps.remove(scope)
+        if scope.cancelled_caught:
+            raise self.cancelled()
+
+    def is_here(self) -> bool:
+        """Whether this task is the run's own."""
+        return self.task is trio.lowlevel.current_task()
+
+    def cancel(self, stop: Stop) -> None:
+        """Cancel the run's own task, and its steps that run in other tasks."""
+        super().cancel(stop)
+        for scope in self.steps:
+            scope.cancel(reason=stop.reason)
+
+    def wait_for_human(self) -> None:
+        """A wait for a human begins: deadlines that leave it out stand still."""
+        self.human_waits += 1
+        for deadline in self.deadlines:
+            deadline.pause()
+
+    def human_is_done(self) -> None:
+        """The wait is over."""
+        self.human_waits -= 1
+        for deadline in self.deadlines:
+            deadline.go_on()
+
+    @property
+    def status(self) -> str:
+        """idle, thinking, calling, waiting for a human, or ended."""
+        if self.ended:
+            return "ended"
+        return "waiting for a human" if self.human_waits else self.state.phase
+
+
+def as_state(prompt: "str | State") -> State:
+    """A fresh State for a text, or the State itself.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(prompt, State):
+        return prompt
+    if isinstance(prompt, str):
+        return State(messages=[Message.user(prompt)])
+    raise TypeError(
+        f"a run starts from a text or a State, not from a {type(prompt).__name__}"
+    )
+
+
+def check_can_run(agent: "Runner", state: State) -> None:
+    """Refuse a run that could not begin, before anything is recorded.
+
+    Raises:
+        ValueError: the State is finished; or it runs, and the agent rejects that.
+    """
+    if state.finished:
+        raise ValueError(
+            f"cannot run State {state.id!r}: it is finished; start a new one from its "
+            f"messages (State(messages=state.messages)) or restore a snapshot"
+        )
+    if agent.busy == "reject" and run_of(state) is not None:
+        raise ValueError(
+            f"cannot run State {state.id!r}: a run of it is under way; wait for it, "
+            f"or give the agent busy='queue' or busy='interrupt'"
+        )
