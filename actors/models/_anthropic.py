@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 
-OUTPUT_TOKENS_MAX = 8192
-"""The format demands a bound for each reply; every model since 2024 can write this
-many, and long answers may ask for more with `params={"max_tokens": ...}`."""
+API_VERSION = "2026-10-21"
+"""The format that is written and read here."""
+
+OUTPUT_TOKENS_MAX = 16_384
+"""The format demands a bound for each reply, thinking included. Every model that is
+offered can write this many; ask for more with `params={"max_tokens": ...}`."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -71,8 +74,8 @@ class Anthropic(WireModel):
 
     def headers(self, key: str | None) -> dict[str, str]:
         """Return the version of the format, and the key if there is one."""
-        headers = {"anthropic-version": "2023-06-01"}
-        return headers if key is None else {**headers, "x-api-key": key}
+        headers = {"anthropic-version": API_VERSION}
+        return headers if key is None else {**headers, "authorization": f"Bearer {key}"}
 
     def mark_cache(self, request: Request) -> tuple[int, ...]:
         """Mark the last message, and the one before the last reply.

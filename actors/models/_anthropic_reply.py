@@ -23,11 +23,16 @@ from ._arguments import arguments
 from ._failures import refusal_in_stream, unreadable
 
 
+class _OutputDetails(msgspec.Struct, gc=False):
+    thinking_tokens: int | None = None
+
+
 class _Tokens(msgspec.Struct, gc=False):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
+    output_tokens_details: _OutputDetails | None = None
 
 
 class _Delta(msgspec.Struct, gc=False):
@@ -181,7 +186,7 @@ def _reply(
         role="assistant",
         content=content,
         reasoning=thought or None,
-        usages=_usages(usage),
+        usages=_usages(usage, tokens.output_tokens_details),
         tokens=context_tokens,
         stop_reason=stop_reason,
     )
@@ -194,11 +199,12 @@ def _reply(
     )
 
 
-def _usages(usage: Usage) -> TokenUsages:
+def _usages(usage: Usage, details: _OutputDetails | None) -> TokenUsages:
     return TokenUsages(
         completion_tokens=usage.output_tokens,
         prompt_tokens=usage.total_tokens - usage.output_tokens,
         total_tokens=usage.total_tokens,
+        reasoning_tokens=(details and details.thinking_tokens) or 0,
         cache_creation_input_tokens=usage.cache_write_tokens,
         cache_read_input_tokens=usage.cache_read_tokens,
     )

@@ -4,21 +4,35 @@ A convenience, no promise: providers change prices, so a model's own `price=` an
 `context_window=` come first, and what is not in the table is unknown, never guessed.
 """
 
+import re
+
 from protocol import Price
+
+MILLION = 1_000_000
 
 FREE = Price(0.0, 0.0)
 
-# By the longest prefix of "provider/model" that fits. Prices in dollars for a million
-# tokens: input, output, read from the cache, written to the cache.
+
+def _cached(input: float, output: float) -> Price:
+    """Return a price of Anthropic's: reading the cache costs a tenth, writing 1.25."""
+    return Price(input, output, input / 10, input * 1.25)
+
+
+# By the longest beginning of "provider/model" that fits. Prices in dollars for a
+# million tokens: input, output, cache read. The window of a family is its smallest.
 _KNOWN: dict[str, tuple[int | None, Price | None]] = {
     "anthropic/claude-": (200_000, None),
-    "anthropic/claude-3-5-haiku": (200_000, Price(0.8, 4.0, 0.08, 1.0)),
-    "anthropic/claude-3-5-sonnet": (200_000, Price(3.0, 15.0, 0.3, 3.75)),
-    "anthropic/claude-3-7-sonnet": (200_000, Price(3.0, 15.0, 0.3, 3.75)),
-    "anthropic/claude-haiku-4-5": (200_000, Price(1.0, 5.0, 0.1, 1.25)),
-    "anthropic/claude-opus-4-1": (200_000, Price(15.0, 75.0, 1.5, 18.75)),
-    "anthropic/claude-opus-4-5": (200_000, Price(5.0, 25.0, 0.5, 6.25)),
-    "anthropic/claude-sonnet-4-": (200_000, Price(3.0, 15.0, 0.3, 3.75)),
+    "anthropic/claude-fable-5": (MILLION, None),
+    "anthropic/claude-fable-5-1": (MILLION, _cached(10.0, 50.0)),
+    "anthropic/claude-haiku-4-5": (200_000, _cached(1.0, 5.0)),
+    "anthropic/claude-haiku-5": (MILLION, None),
+    "anthropic/claude-opus-4-1": (200_000, _cached(15.0, 75.0)),
+    "anthropic/claude-opus-4-5": (200_000, _cached(5.0, 25.0)),
+    "anthropic/claude-opus-5": (MILLION, _cached(5.0, 25.0)),
+    "anthropic/claude-opus-5-5": (MILLION, _cached(4.0, 20.0)),
+    "anthropic/claude-sonnet-4-5": (200_000, _cached(3.0, 15.0)),
+    "anthropic/claude-sonnet-5": (MILLION, _cached(2.0, 10.0)),
+    "anthropic/claude-sonnet-5-5": (MILLION, _cached(2.0, 10.0)),
     "google/gemini-": (1_048_576, None),
     "google/gemini-2.5-flash": (1_048_576, Price(0.3, 2.5, 0.03)),
     "google/gemini-2.5-flash-lite": (1_048_576, Price(0.1, 0.4, 0.01)),
@@ -33,6 +47,9 @@ _KNOWN: dict[str, tuple[int | None, Price | None]] = {
     "openai/gpt-5-nano": (400_000, Price(0.05, 0.4, 0.005)),
 }
 
+# What may follow a name without naming another model.
+_SAME_MODEL = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|-latest)?")
+
 
 def known(name: str) -> tuple[int | None, Price | None]:
     """Return the context window and the price of a model, None for what is unknown.
@@ -45,11 +62,6 @@ def known(name: str) -> tuple[int | None, Price | None]:
         entry = _KNOWN.get(name[:end])
         if entry is not None:
             window, price = entry
-            same = name[end - 1] in "-/" or _is_version(name[end:])
+            same = price is FREE or _SAME_MODEL.fullmatch(name, end)
             return window, price if same else None
     return None, None
-
-
-def _is_version(rest: str) -> bool:
-    words = rest.split("-")
-    return words[0] == "" and all(w.isdigit() or w == "latest" for w in words[1:])

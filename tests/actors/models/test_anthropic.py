@@ -53,8 +53,8 @@ async def test_a_request_is_posted_with_its_key_and_version() -> None:
         "POST",
         "https://api.anthropic.com/v1/messages",
     )
-    assert request.headers["x-api-key"] == "k"
-    assert request.headers["anthropic-version"] == "2023-06-01"
+    assert request.headers["authorization"] == "Bearer k"
+    assert request.headers["anthropic-version"] == "2026-10-21"
     assert server.bodies[0] == {
         "model": "m",
         "max_tokens": 9,
