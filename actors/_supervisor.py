@@ -11,7 +11,6 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from contextvars import Context, ContextVar
-from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -186,12 +185,10 @@ class Supervisor:
             args: what to call it with.
             context: the context variables it starts with; this task's when left out.
         """
-        start = (
-            self.background
-            if context is None
-            else partial(context.run, self.background)
-        )
-        start(self._node_task, node, work, args)
+        if context is None:
+            self.background(self._node_task, node, work, args)
+        else:
+            context.run(self.background, self._node_task, node, work, args)
 
     def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
         """Run ``work`` as a task that leaving the supervisor waits for."""

@@ -159,11 +159,13 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply) -> Any:
         background = node.supervisor.background
         token.run_sync_soon(lambda: context.run(background, task))
     try:
-        return reply.wait().unwrap()
+        outcome = reply.wait()
     except KeyboardInterrupt:
         token.run_sync_soon(scope.cancel)
         _drain(reply)
         raise
+    try:
+        return outcome.unwrap()
     except trio.Cancelled as error:
         raise RunCancelled("the trio run that it waited for has ended") from error
 

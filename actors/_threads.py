@@ -52,7 +52,9 @@ class ThreadSlots:
         def in_thread() -> Outcome[Any]:
             return capture(work)
 
-        came: Outcome[Any]
+        came: list[Outcome[Any]] = []
         with trio.CancelScope(shield=True):
-            came = await trio.to_thread.run_sync(in_thread, limiter=self._threads)
-        return came
+            came.append(
+                await trio.to_thread.run_sync(in_thread, limiter=self._threads)
+            )
+        return came[0]

@@ -103,8 +103,8 @@ def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
     if error is None:
         answered(turn, node, in_words(child.state, child.answer))
     elif isinstance(error, RunCancelled | Cancelled):
-        kind = "cancelled" if node.stop is None else node.stop.kind
-        turn.close(node, f"({kind}: {child.cancelled()})", kind, error)
+        how = "cancelled" if node.stop is None else node.stop.kind
+        turn.close(node, f"({how}: {child.cancelled()})", how, error)
     elif isinstance(error, BudgetExceeded) or not isinstance(error, Exception):
         kind = "aborted" if isinstance(error, Exception) else "interrupted"
         turn.close(node, f"({kind}: {type(error).__name__})", kind, error)
