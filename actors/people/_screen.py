@@ -88,11 +88,6 @@ class Screen:
             self._dirty = True
             self._changed.notify_all()
 
-    def write(self, text: str) -> None:
-        """Write a line for a person while the screen holds still."""
-        with self._writing:
-            self._console.print(text, soft_wrap=True)
-
     def rest(self) -> None:
         """Take the picture away, and write the lines that are left."""
         with self._writing:

@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors import Message, State, ToolError
-from actors._events import Event, RunEnd, RunStart, ThinkStart, ToolEnd
-from actors.people._rows import Line, Row, Rows, preorder
+from actors import Message, State, ToolCall, ToolError, ToolResultEntry, Usage
+from actors._events import (
+    ChildEnd,
+    Event,
+    RunEnd,
+    RunStart,
+    ThinkStart,
+    ToolEnd,
+    ToolStart,
+)
+from actors.people._rows import Line, Path, Row, Rows, preorder
 from actors.testing._story import story
 
 NOW = State(messages=[Message.user("Read it")]).snapshot()
@@ -77,6 +85,59 @@ def test_a_row_says_what_its_run_does() -> None:
         "thinking",
         "",
     ]
+
+
+def test_what_a_root_called_is_written_with_its_result() -> None:
+    rows = Rows()
+    call = ToolCall(id="1", name="read", args={"path": "a"})
+    result = ToolResultEntry(content="two\nlines", call=call, outcome="done")
+    lines = told(
+        rows,
+        [
+            start("lead"),
+            ToolStart(path=("lead", "1"), snapshot=NOW, call=call),
+            ToolEnd(path=("lead", "1"), snapshot=NOW, result=result),
+        ],
+    )
+    assert lines == [Line("call", "lead", "read(path='a') → two lines")]
+
+
+def test_a_child_that_ends_well_leaves_no_line() -> None:
+    rows = Rows()
+    assert (
+        told(rows, [start("lead"), start("lead", "c", "a"), end("lead", "c", "a")])
+        == []
+    )
+    assert names(rows) == ["lead"]
+    assert rows.done == 1
+
+
+@pytest.mark.parametrize("path", [("lead",), ("lead", "c", "a")])
+def test_an_end_that_only_the_owner_tells_takes_the_row_away(path: Path) -> None:
+    # Whether the path of the event names the owner or the child itself.
+    rows = Rows()
+    told(rows, [start("lead"), start("lead", "a"), start("lead", "c", "a")])
+    event = ChildEnd(path=path, child_id="a", outcome="done", usage=Usage())
+    rows.apply(event, 0.0)
+    assert len(rows.living) == 2
+
+
+def test_a_run_that_nobody_asked_anything_has_no_prompt() -> None:
+    rows = Rows()
+    rows.apply(RunStart(path=("lead",), snapshot=State().snapshot(), agent=None), 0.0)
+    (row,) = rows.living.values()
+    assert (row.name, row.prompt) == ("agent", "")
+
+
+def test_the_prompt_is_the_last_thing_the_user_said() -> None:
+    said = [
+        Message.user("Read it"),
+        Message.text_message("It is short", role="assistant"),
+    ]
+    state = State(messages=[Message.user("Hello"), *said])
+    rows = Rows()
+    rows.apply(RunStart(path=("a",), snapshot=state.snapshot(), agent="a"), 0.0)
+    assert [row.prompt for row in rows.living.values()] == ["Read it"]
 
 
 def test_several_calls_at_once_are_shown_as_the_first_and_a_number() -> None:
