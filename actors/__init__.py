@@ -134,6 +134,7 @@ from .people import Reporter as Reporter
 from .people import Terminal as Terminal
 from .stores import FileStore as FileStore
 from .stores import MemoryStore as MemoryStore
+from .stores import PostgresStore as PostgresStore
 from .stores import Record as Record
 from .stores import Saved as Saved
 from .stores import SQLiteStore as SQLiteStore
@@ -212,6 +213,7 @@ __all__ = [
     "OutputError",
     "Permission",
     "PermissionWarning",
+    "PostgresStore",
     "Price",
     "ProviderError",
     "Question",

@@ -4,6 +4,7 @@ from ._file import FileStore as FileStore
 from ._file import TornTailWarning as TornTailWarning
 from ._lease import refuse_conflict as refuse_conflict
 from ._memory import MemoryStore as MemoryStore
+from ._postgres import PostgresStore as PostgresStore
 from ._record import Record as Record
 from ._record import Saved as Saved
 from ._sqlite import SQLiteStore as SQLiteStore
@@ -12,6 +13,7 @@ from ._store import Store as Store
 __all__ = [
     "FileStore",
     "MemoryStore",
+    "PostgresStore",
     "Record",
     "SQLiteStore",
     "Saved",

@@ -89,6 +89,19 @@ class Group:
         )
 
 
+def names_of(jobs: list[Job]) -> list[str]:
+    """The States that these writes are for, each once, in the order of their names."""
+    return sorted({job.write.state_id for job in jobs if job.write is not None})
+
+
+def admitted(rows: dict[str, Row], jobs: list[Job]) -> Group:
+    """What these writes come to; those that conflict get their error."""
+    group = Group(rows)
+    for job in jobs:
+        group.admit(job)
+    return group
+
+
 def first_checksum(state_id: str) -> int:
     """What the first record of a State is chained to."""
     return crc32(state_id.encode())
@@ -176,11 +189,12 @@ def listed(rows: Iterable[tuple[str, float, str]]) -> list[Saved]:
 
 
 def list_query(
-    mark: str, limit: int, after: Saved | None, filters: Mapping[str, Any]
+    table: str, mark: str, limit: int, after: Saved | None, filters: Mapping[str, Any]
 ) -> tuple[str, list[Any]]:
     """The query for a page of a list, and its parameters.
 
     Args:
+        table: Where the States are.
         mark: How a parameter is written.
         limit: How many rows at most.
         after: The last one of the page before.
@@ -207,7 +221,7 @@ def list_query(
         values += [after.updated, after.id]
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
     query = (
-        f"SELECT id, updated, info FROM states {where}"
+        f"SELECT id, updated, info FROM {table} {where}"
         f"ORDER BY updated DESC, id DESC LIMIT {mark}"
     )
     return query, [*values, limit]

@@ -15,15 +15,17 @@ from typing import Any
 
 from protocol import StoreDamaged, StoreUnknown
 
+from ._committer import Committer
 from ._record import Record, Saved
 from ._rows import (
     COLUMNS,
     FORMAT,
-    Group,
     Row,
+    admitted,
     columns_of,
     list_query,
     listed,
+    names_of,
     record_of,
 )
 from ._writer import Job
@@ -115,55 +117,17 @@ def translate(path: Path, fault: sqlite3.Error) -> Exception:
     return OSError(numbers.get(code, errno.EIO), str(fault), str(path))
 
 
-class SQLiteCommitter:
-    """What the writer's thread does: it has a connection of its own."""
+class SQLiteCommitter(Committer):
+    """Commits to the file."""
 
     def __init__(self, path: Path, *, full: bool) -> None:
         self._path = path
         self._full = full
         self._db: sqlite3.Connection | None = None
 
-    def __call__(self, jobs: list[Job]) -> None:
-        """Do these jobs; none means that the thread ends."""
-        if not jobs:
-            self._drop()
-        writes: list[Job] = []
-        for job in jobs:
-            if job.write is not None:
-                writes.append(job)
-                continue
-            self._commit(writes)
-            writes = []
-            self._call(job)
-        self._commit(writes)
-
-    def _commit(self, jobs: list[Job]) -> None:
-        """Commit these together; one that cannot be written does not harm the rest."""
-        if not jobs:
-            return
-        try:
-            with self._transaction() as db:
-                _put(db, jobs)
-        except StoreUnknown as unknown:
-            for job in jobs:
-                job.error = job.error or unknown
-        except Exception as fault:  # noqa: BLE001 - whatever it is, it was not stored
-            if len(jobs) == 1:
-                jobs[0].error = fault
-            else:
-                for job in jobs:
-                    self._commit([job])
-
-    def _call(self, job: Job) -> None:
-        assert job.fn is not None, "a job is a write or a function"
-        try:
-            with self._transaction() as db:
-                job.result = job.fn(db)
-        except Exception as fault:  # noqa: BLE001 - it goes to whoever waits
-            job.error = fault
-
     @contextmanager
-    def _transaction(self) -> Generator[sqlite3.Connection]:
+    def transaction(self) -> Generator[sqlite3.Connection]:
+        """A transaction that is committed at the end of the block."""
         if self._db is None:
             self._db = connect(self._path, full=self._full)
         db = self._db
@@ -173,38 +137,34 @@ class SQLiteCommitter:
                 yield db
         except BaseException:
             # Closing it takes everything back, in whatever state it is.
-            self._drop()
+            self.disconnect()
             raise
         try:
             db.execute("COMMIT")
         except sqlite3.Error as fault:
             # A failed sync is never tried again on the same connection.
-            self._drop()
+            self.disconnect()
             raise StoreUnknown(
                 f"{str(self._path)!r} did not confirm a commit ({fault}); the next "
                 f"save finds out what became of it"
             ) from fault
 
-    def _drop(self) -> None:
+    def disconnect(self) -> None:
+        """Close the connection; the next transaction makes another one."""
         if self._db is not None:
             with suppress(sqlite3.Error):
                 self._db.close()
             self._db = None
 
-
-def _put(db: sqlite3.Connection, jobs: list[Job]) -> None:
-    """Write what these jobs bring, but for those that conflict."""
-    rows: dict[str, Row] = {}
-    for job in jobs:
-        assert job.write is not None, "only writes are grouped"
-        name = job.write.state_id
-        if name not in rows and (found := db.execute(_SELECT, (name,)).fetchone()):
-            rows[name] = Row(name, *found, new=False)
-    group = Group(rows)
-    for job in jobs:
-        group.admit(job)
-    db.executemany(_PUT, [columns_of(rows[n], i) for n, i in group.infos.items()])
-    db.executemany(_ADD, [(number, r, name) for name, number, r in group.records])
+    def put(self, db: sqlite3.Connection, jobs: list[Job]) -> None:
+        """Write what these jobs bring, but for those that conflict."""
+        rows: dict[str, Row] = {}
+        for name in names_of(jobs):
+            if found := db.execute(_SELECT, (name,)).fetchone():
+                rows[name] = Row(name, *found, new=False)
+        group = admitted(rows, jobs)
+        db.executemany(_PUT, [columns_of(rows[n], i) for n, i in group.infos.items()])
+        db.executemany(_ADD, [(number, r, name) for name, number, r in group.records])
 
 
 class SQLiteTables:
@@ -248,10 +208,13 @@ class SQLiteTables:
         self, limit: int, after: Saved | None, filters: dict[str, Any]
     ) -> list[Saved]:
         """A page of the list; see `Store.list`."""
-        query, values = list_query("?", limit, after, filters)
+        query, values = list_query("states", "?", limit, after, filters)
         with self._snapshot() as db:
             rows = db.execute(query, values).fetchall()
         return listed(rows)
+
+    def __del__(self) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the connection."""
