@@ -157,7 +157,7 @@ class Dispatch:
         while (event := self._next()) is not None:
             try:
                 getattr(self._reporter, event.hook)(event)
-            except BaseException:  # noqa: BLE001 - an observer breaks nothing, not even this thread
+            except BaseException:  # noqa: BLE001 - an observer breaks nothing
                 self._failed += 1
                 if self._failed == 1:
                     _log.warning(

@@ -28,6 +28,7 @@ from protocol import (
 )
 
 _SPENT = Usage(input_tokens=1200, output_tokens=80, requests=1, cost=0.002)
+_FAULT = ToolError("the disk\nis [red]full")
 
 
 def story(name: str = "root") -> tuple[Event, ...]:
@@ -39,67 +40,59 @@ def story(name: str = "root") -> tuple[Event, ...]:
     Args:
         name: The id of the root's State; ids of the others begin with it.
     """
-    root = State(id=name, messages=[Message.user("Summarise [the] report ✓")])
-    child = State(messages=[Message.user("Read part 1")])
-    root_path, child_path = (name,), (name, f"{name}-call", f"{name}-child")
+    path = (name,)
+    now = State(id=name, messages=[Message.user("Summarise [the] report ✓")]).snapshot()
     read = ToolCallBlock(id=f"{name}-call", name="read", args={"part": 1})
     write = ToolCallBlock(id=f"{name}-write", name="write", args={"text": "x" * 5000})
-    now, inside = root.snapshot(), child.snapshot()
-    spoken = Message(
-        role="assistant", content=[TextBlock(text="Let me\nlook [bold]"), read, write]
-    )
-    error = ToolError("the disk\nis [red]full")
+    waits = ModelEvent(kind="retry", message="429, again in 2 s")
+    change = ContextChange(kind="compact", summary="All is read.", kept=2)
     return (
-        RunStart(path=root_path, snapshot=now, agent="lead [1]"),
-        ThinkStart(path=root_path, snapshot=now),
-        ModelHappened(
-            path=root_path,
-            snapshot=now,
-            event=ModelEvent(kind="retry", message="429, again in 2 s"),
-        ),
-        TextDelta(path=root_path, text="Let me\n"),
-        TextDelta(path=root_path, text="look [bold]"),
+        RunStart(path=path, snapshot=now, agent="lead [1]"),
+        ThinkStart(path=path, snapshot=now),
+        ModelHappened(path=path, snapshot=now, event=waits),
+        TextDelta(path=path, text="Let me\n"),
+        TextDelta(path=path, text="look [bold]"),
         ThinkEnd(
-            path=root_path, snapshot=now, reply=Reply(message=spoken, usage=_SPENT)
+            path=path, snapshot=now, reply=_reply("Let me\nlook [bold]", read, write)
         ),
-        ToolStart(path=(*root_path, read.id), snapshot=now, call=read),
-        ChildStart(path=root_path, child_id=child_path[-1], call_id=read.id),
-        RunStart(path=child_path, snapshot=inside, agent=None),
-        ThinkStart(path=child_path, snapshot=inside),
-        RunEnd(path=child_path, snapshot=inside, error=error),
-        ChildEnd(
-            path=root_path, child_id=child_path[-1], outcome="error", usage=_SPENT
-        ),
-        ToolEnd(
-            path=(*root_path, read.id),
-            snapshot=now,
-            result=ToolResultEntry(
-                content=str(error),
-                call=read,
-                outcome="error",
-                child_ids=(child_path[-1],),
-                usage=_SPENT,
-            ),
-        ),
-        ToolEnd(
-            path=(*root_path, write.id),
-            snapshot=now,
-            result=ToolResultEntry(
-                content=(TextBlock(text="not allowed"),), call=write, outcome="denied"
-            ),
-        ),
-        ContextChanged(
-            path=root_path,
-            snapshot=now,
-            change=ContextChange(kind="compact", summary="All is read.", kept=2),
-        ),
-        ThinkStart(path=root_path, snapshot=now),
-        ThinkEnd(
-            path=root_path,
-            snapshot=now,
-            reply=Reply(
-                message=Message.text_message("Done.", role="assistant"), usage=_SPENT
-            ),
-        ),
-        RunEnd(path=root_path, snapshot=now),
+        ToolStart(path=(*path, read.id), snapshot=now, call=read),
+        *_story_of_a_child((*path, read.id, f"{name}-child"), read.id),
+        ToolEnd(path=(*path, read.id), snapshot=now, result=_failed(name, read)),
+        ToolEnd(path=(*path, write.id), snapshot=now, result=_denied(write)),
+        ContextChanged(path=path, snapshot=now, change=change),
+        ThinkStart(path=path, snapshot=now),
+        ThinkEnd(path=path, snapshot=now, reply=_reply("Done.")),
+        RunEnd(path=path, snapshot=now),
     )
+
+
+def _story_of_a_child(path: tuple[str, ...], call_id: str) -> tuple[Event, ...]:
+    now = State(messages=[Message.user("Read part 1")]).snapshot()
+    child_id = path[-1]
+    return (
+        ChildStart(path=path, child_id=child_id, call_id=call_id),
+        RunStart(path=path, snapshot=now, agent=None),
+        ThinkStart(path=path, snapshot=now),
+        RunEnd(path=path, snapshot=now, error=_FAULT),
+        ChildEnd(path=path, child_id=child_id, outcome="error", usage=_SPENT),
+    )
+
+
+def _reply(text: str, *calls: ToolCallBlock) -> Reply:
+    said = Message(role="assistant", content=[TextBlock(text=text), *calls])
+    return Reply(message=said, usage=_SPENT)
+
+
+def _failed(name: str, call: ToolCallBlock) -> ToolResultEntry:
+    return ToolResultEntry(
+        content=str(_FAULT),
+        call=call,
+        outcome="error",
+        child_ids=(f"{name}-child",),
+        usage=_SPENT,
+    )
+
+
+def _denied(call: ToolCallBlock) -> ToolResultEntry:
+    said = (TextBlock(text="not allowed"),)
+    return ToolResultEntry(content=said, call=call, outcome="denied")
