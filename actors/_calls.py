@@ -7,16 +7,23 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import trio
+
 from protocol import ActorClosed, ToolCall, ToolOutcomeKind, Usage
 from protocol._commands import CloseCall, ReportLate
 from protocol._entry import NO_USAGE, Content
+from protocol._value import Calling
 
-from ._inside import adopt_child, send
+from ._inside import adopt_child, send, value_of_state
 from ._node import Node
 
 if TYPE_CHECKING:
     from ._state import State
     from ._supervisor import Supervisor
+
+
+CUT = "and its clean-up did not stop within its grace: it was cut"
+DEAF = "and it did not stop within its grace"
 
 
 class CallNode(Node):
@@ -26,9 +33,11 @@ class CallNode(Node):
         "call",
         "child_ids",
         "error",
+        "is_cut",
         "outcome",
         "reported",
         "state",
+        "timeout",
         "usage",
     )
 
@@ -48,6 +57,8 @@ class CallNode(Node):
         self.reported = NO_USAGE
         self.outcome: ToolOutcomeKind | None = None
         self.error: BaseException | None = None
+        self.timeout: trio.CancelScope | None = None
+        self.is_cut = False
 
     @property
     def key(self) -> str:
@@ -58,6 +69,14 @@ class CallNode(Node):
     def call_id(self) -> str | None:
         """The call's id."""
         return self.id
+
+    def was_started(self) -> bool:
+        """Whether the history says that this call has begun to run before."""
+        value = value_of_state(self.state)
+        now = value.open
+        if type(now) is not Calling:
+            return False
+        return now.calls.started(value.size, self.call.id) is not None
 
     def add_child(self, child_id: str, child: "State") -> None:
         """A subagent joined below this call."""
@@ -97,9 +116,22 @@ class CallNode(Node):
         with suppress(ActorClosed):
             send(self.state, ReportLate(self.call, content, outcome, usage=grown))
 
+    def how_stopped(self) -> tuple[ToolOutcomeKind, str]:
+        """The outcome of a call that was cancelled, and why it was, in words."""
+        if self.stop is None:
+            if self.timeout is not None and self.timeout.cancel_called:
+                return "error", "timed out"
+            return "interrupted", "interrupted"
+        kind, reason = self.stop.kind, self.stop.reason
+        return kind, kind if reason is None else f"{kind}: {reason}"
+
+    def take_time_again(self) -> None:
+        """A time-out was heard: whatever the call does next has its own time."""
+        if self.stop is None:
+            self.until = None
+
     def give_up(self) -> None:
         """It did not stop within its grace: close it, and say so."""
-        grace_s = 0.0 if self.stop is None else self.stop.grace_s
-        kind = "cancelled" if self.stop is None else self.stop.kind
-        self.close(f"({kind}: it did not stop within {grace_s:g} s)", kind)
+        how, why = self.how_stopped()
+        self.close(f"({why}, {DEAF})", how)
         self.end()

@@ -7,7 +7,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -19,7 +18,7 @@ from protocol._entry import NO_USAGE
 from ._node import Node, Stop, current
 from ._run_node import RunNode, as_state
 from ._state import State
-from ._supervisor import Supervisor, around, open_supervisor
+from ._supervisor import Lane, Supervisor, around, open_supervisor
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -98,7 +97,7 @@ class _Fan:
         self._good = 0
         self._settled = False
         self._over = trio.Event()
-        self._context = copy_context()
+        self._lane = Lane()
         self._owner = current.get()
 
     async def run(self) -> tuple[ChildResult, ...]:
@@ -128,7 +127,7 @@ class _Fan:
             return
         self._running[node] = (index, prompt)
         node.on_end = self._ended
-        self.supervisor.spawn(node, self.agent.drive, node, context=self._context)
+        self.supervisor.spawn(node, self.agent.drive, node, lane=self._lane)
 
     def _ended(self, ended: Node) -> None:
         assert isinstance(ended, RunNode), "a fan starts runs"

@@ -51,6 +51,7 @@ class Node:
         "started_at",
         "stop",
         "supervisor",
+        "until",
     )
 
     def __init__(
@@ -65,6 +66,7 @@ class Node:
         self.children: dict[Node, None] = {}
         self._scope: trio.CancelScope | None = None
         self.stop: Stop | None = None
+        self.until: float | None = None
         self.ended = False
         self.on_end: Callable[[Node], None] | None = None
         self._done: trio.Event | None = None
@@ -126,7 +128,17 @@ class Node:
             if node.stop is None and not node.ended:
                 node.stop = stop
                 node.cancel(stop)
-                node.supervisor.watch(node, stop.grace_s)
+                node.end_within(stop.grace_s)
+
+    def end_within(self, grace_s: float) -> float:
+        """Have this given up unless it ends in time; gives the time, on trio's clock.
+
+        The first grace that a node got counts.
+        """
+        if self.until is None:
+            self.until = self.supervisor.time() + grace_s
+            self.supervisor.watch(self, self.until)
+        return self.until
 
     def cancel(self, stop: Stop) -> None:
         """Cancel what runs for this very node."""

@@ -8,9 +8,10 @@
    supervisor names it, and leaving the supervisor still waits for it.
 """
 
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from contextvars import Context, ContextVar
+from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,9 @@ GRACE_S = 5.0
 
 THREADS = 40
 """Worker threads at once: trio's own default."""
+
+STEPS_TO_END = 2
+"""Turns of the scheduler in which a clean-up that is cut at this moment may end."""
 
 AGAIN_S = 0.05
 """Seconds a node may take to end once everything below it has been given up."""
@@ -69,6 +73,20 @@ class SupervisorStatistics:
     """Worker threads in use, those included that nobody waits for any more."""
     unstopped: tuple[Unstopped, ...]
     """What did not stop in time, so far."""
+
+
+class Lane:
+    """Nodes that begin in the order in which they are spawned.
+
+    trio runs the tasks of a batch forwards or backwards, as a coin falls. So tasks are
+    not tied to nodes: whichever task runs first takes the node that is first.
+    """
+
+    __slots__ = ("context", "waiting")
+
+    def __init__(self) -> None:
+        self.context = copy_context()
+        self.waiting: deque[tuple[Node, Callable[..., Awaitable[None]], Any]] = deque()
 
 
 class Supervisor:
@@ -175,7 +193,7 @@ class Supervisor:
         node: Node,
         work: Callable[..., Awaitable[None]],
         *args: object,
-        context: Context | None = None,
+        lane: "Lane | None" = None,
     ) -> None:
         """Run ``work`` for a node, in a task of its own. It must not raise.
 
@@ -183,12 +201,17 @@ class Supervisor:
             node: whose task it is.
             work: what to run.
             args: what to call it with.
-            context: the context variables it starts with; this task's when left out.
+            lane: where it must not overtake what was spawned before it; its task has
+                the context variables of the lane. Without one it has this task's.
         """
-        if context is None:
+        if lane is None:
             self.background(self._node_task, node, work, args)
         else:
-            context.run(self.background, self._node_task, node, work, args)
+            lane.waiting.append((node, work, args))
+            lane.context.run(self.background, self._next_of, lane)
+
+    async def _next_of(self, lane: "Lane") -> None:
+        await self._node_task(*lane.waiting.popleft())
 
     def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
         """Run ``work`` as a task that leaving the supervisor waits for."""
@@ -223,9 +246,9 @@ class Supervisor:
         node.end()
         self.roots.pop(node, None)
 
-    def watch(self, node: Node, grace_s: float) -> None:
-        """Give the node up when it has not ended ``grace_s`` seconds from now."""
-        row = (self.time() + grace_s, next(self._order), node)
+    def watch(self, node: Node, until: float) -> None:
+        """Give the node up when it has not ended at this time."""
+        row = (until, next(self._order), node)
         heappush(self._late, row)
         if self._watcher is None:
             self._watcher = trio.CancelScope(shield=True)
@@ -239,6 +262,8 @@ class Supervisor:
                 self._earlier = trio.Event()
                 with trio.move_on_at(self._late[0][0]):
                     await self._earlier.wait()
+                for _ in range(STEPS_TO_END):
+                    await trio.lowlevel.checkpoint()
                 self._give_up_late()
                 while self._late and self._late[0][2].ended:
                     heappop(self._late)
@@ -248,12 +273,12 @@ class Supervisor:
     def _give_up_late(self) -> None:
         now = self.time()
         while self._late and self._late[0][0] <= now:
-            node = heappop(self._late)[2]
-            if node.ended:
+            until, _, node = heappop(self._late)
+            if node.ended or node.until != until:
                 continue
             if node.children:
-                row = (now + AGAIN_S, next(self._order), node)
-                heappush(self._late, row)
+                node.until = now + AGAIN_S
+                heappush(self._late, (node.until, next(self._order), node))
                 continue
             reason = node.stop.reason if node.stop is not None else None
             self.unstopped.append(

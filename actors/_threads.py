@@ -50,11 +50,12 @@ class ThreadSlots:
         """
 
         def in_thread() -> Outcome[Any]:
-            return capture(work)
+            came: Outcome[Any] = capture(work)
+            return came
 
-        came: list[Outcome[Any]] = []
+        outcomes: list[Outcome[Any]] = []
         with trio.CancelScope(shield=True):
-            came.append(
+            outcomes.append(
                 await trio.to_thread.run_sync(in_thread, limiter=self._threads)
             )
-        return came[0]
+        return outcomes[0]

@@ -13,7 +13,7 @@ import msgspec
 import trio
 from outcome import Error, Outcome, Value
 
-from actors._calls import CallNode
+from actors._calls import CUT, CallNode
 from actors._grace import with_grace
 from protocol import RunCancelled, ToolCall, ToolError, ToolInputError
 
@@ -74,7 +74,11 @@ async def _attempts(
     turn: "Turn", node: CallNode, tool: "Tool", arguments: dict[str, Any]
 ) -> Any:
     """The tool's value, tried ``retries`` times more when it raises ToolError."""
-    hidden = {name: turn.run.state if name == "state" else node for name in tool.hidden}
+    hidden: dict[str, Any] = {}
+    if "state" in tool.hidden:
+        hidden["state"] = turn.run.state
+    if "call" in tool.hidden:
+        hidden["call"] = CurrentCall(call=node.call, idempotency_key=node.key)
     work = partial(tool.fn, **arguments, **hidden)
     for left in range(tool.retries, -1, -1):
         try:
@@ -82,7 +86,7 @@ async def _attempts(
         except ToolInputError:
             raise
         except ToolError:
-            if not left:
+            if not left or node.ended:
                 raise
     raise AssertionError("the last attempt returns or raises")
 
@@ -92,10 +96,12 @@ async def _in_time(
 ) -> Any:
     if tool.timeout_s is None:
         return await _once(turn, node, tool, work)
-    with trio.move_on_after(tool.timeout_s) as timeout:
+    with trio.move_on_after(tool.timeout_s) as node.timeout:
         return await _once(turn, node, tool, work)
-    assert timeout.cancelled_caught, "the block returns otherwise"
-    raise ToolError(f"timed out after {tool.timeout_s:g} s")
+    assert node.timeout.cancelled_caught, "the block returns otherwise"
+    node.take_time_again()
+    text = f"timed out after {tool.timeout_s:g} s"
+    raise ToolError(f"{text}, {CUT}" if node.is_cut else text)
 
 
 async def _once(
@@ -107,14 +113,14 @@ async def _once(
 
 
 async def _in_task(turn: "Turn", node: CallNode, work: Coroutine[Any, Any, Any]) -> Any:
-    def grace_s() -> float:
+    def until() -> float:
         stop = node.stop or turn.run.stop
-        return turn.run.agent.grace_s if stop is None else stop.grace_s
+        return node.end_within(turn.run.agent.grace_s if stop is None else stop.grace_s)
 
-    def reached() -> None:
-        node.supervisor.watch(node, grace_s())
+    def cut() -> None:
+        node.is_cut = True
 
-    return await with_grace(work, grace_s, reached)
+    return await with_grace(work, until, cut)
 
 
 async def _in_thread(
@@ -175,10 +181,8 @@ def _words(error: BaseException) -> str:
 
 
 def _cancelled(turn: "Turn", node: CallNode, error: trio.Cancelled) -> None:
-    stop = node.stop
-    kind = "interrupted" if stop is None else stop.kind
-    reason = "" if stop is None or stop.reason is None else f": {stop.reason}"
-    turn.close(node, f"({kind}{reason})", kind, error)
+    how, why = node.how_stopped()
+    turn.close(node, f"({why}, {CUT})" if node.is_cut else f"({why})", how, error)
 
 
 def late(turn: "Turn", node: CallNode, tool: "Tool", came: Outcome[Any]) -> None:

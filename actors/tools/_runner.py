@@ -10,7 +10,6 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -21,6 +20,7 @@ from actors._inside import library_of, send, value_of_state
 from actors._limits import calls_allowed
 from actors._node import Stop, current
 from actors._saving import save
+from actors._supervisor import Lane
 from actors._telling import room, tell
 from protocol import FrozenDict, ToolCall, ToolInputError
 from protocol._commands import EditExtraData, NoteStart
@@ -28,7 +28,8 @@ from protocol._json import freeze
 
 from ._execute import execute
 from ._gatekeeper import judge_calls
-from ._subagent import RunAgent, start_child
+from ._ledger import settle_unknown
+from ._subagent import RunAgent, announce_and_start, start_child
 
 if TYPE_CHECKING:
     from actors._run_node import RunNode
@@ -65,6 +66,8 @@ class Turn:
         self._order = {call.id: index for index, call in enumerate(calls)}
         ready = self._usable(calls)
         try:
+            if self.announced:
+                ready = settle_unknown(self, ready)
             if self.run.is_judged:
                 ready = await judge_calls(self, ready)
             await self._run_all(ready)
@@ -78,7 +81,7 @@ class Turn:
         self._raise_first()
 
     async def _run_all(self, ready: "Sequence[Row]") -> None:
-        if len(ready) == 1 and not isinstance(ready[0][1].fn, RunAgent):
+        if len(ready) == 1:
             await self._alone(*ready[0])
             return
         await self._together([row for row in ready if row[1].parallel])
@@ -172,8 +175,12 @@ class Turn:
     ) -> None:
         """Run one call in this task.
 
-        It needs no scope of its own: nobody cancels it but who cancels the run.
+        It needs no scope of its own: nobody cancels it but who cancels the run. A call
+        with a time-out has a task even so: should it be deaf, the run goes on.
         """
+        if isinstance(tool.fn, RunAgent) or tool.timeout_s is not None:
+            await self._together([(node, tool, arguments)])
+            return
         token = current.set(node)
         try:
             await execute(self, node, tool, arguments)
@@ -186,7 +193,7 @@ class Turn:
         if not rows:
             return
         self._over = trio.Event()
-        self._context = copy_context()
+        self._lane = Lane()
         self._waiting.extend(rows)
         self._fill()
         try:
@@ -218,12 +225,25 @@ class Turn:
     def _start(self, node: CallNode, tool: "Tool", arguments: dict[str, Any]) -> None:
         self._running[node] = None
         node.on_end = self._ended
-        if isinstance(tool.fn, RunAgent) and not self.announced:
-            prompt = arguments["prompt"]
-            start_child(self, node, tool.fn.agent, prompt, self._context)
+        if isinstance(tool.fn, RunAgent):
+            self._start_child(node, tool.fn.agent, arguments["prompt"])
             return
         self.run.supervisor.spawn(
-            node, execute, self, node, tool, arguments, context=self._context
+            node, execute, self, node, tool, arguments, lane=self._lane
+        )
+
+    def _start_child(self, node: CallNode, agent: Any, prompt: str) -> None:
+        if not self.announced:
+            start_child(self, node, agent, prompt, self._lane)
+            return
+        self._lane.context.run(
+            self.run.supervisor.background,
+            announce_and_start,
+            self,
+            node,
+            agent,
+            prompt,
+            self._lane,
         )
 
     def _ended(self, node: Any) -> None:

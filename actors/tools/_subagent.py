@@ -4,14 +4,16 @@
    and a cancel, go on through it.
 """
 
-from contextvars import Context
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from trio import Cancelled
 
+from actors._inside import library_of
 from actors._run_node import RunNode
 from actors._state import State
+from actors._supervisor import Lane
 from protocol import (
     BudgetExceeded,
     Message,
@@ -21,6 +23,7 @@ from protocol import (
     StoppedByUntil,
     ToolError,
 )
+from protocol._entry import NO_USAGE
 from protocol._rules import told
 
 from ._results import to_content
@@ -77,10 +80,17 @@ class RunAgent:
 
 
 def start_child(
-    turn: "Turn", node: "CallNode", agent: Any, prompt: str, context: Context
+    turn: "Turn", node: "CallNode", agent: Any, prompt: str, lane: Lane
 ) -> None:
     """Start the child of a call; its end records the call's result."""
     state = State(messages=[Message.user(prompt)])
+    run_child(turn, node, agent, state, lane)
+
+
+def run_child(
+    turn: "Turn", node: "CallNode", agent: Any, state: State, lane: Lane
+) -> None:
+    """Run a State as the child of a call; its end records the call's result."""
     try:
         child = RunNode(node.supervisor, node, agent, state)
     except BudgetExceeded as error:
@@ -93,8 +103,68 @@ def start_child(
     except RunCancelled as error:
         turn.close(node, f"({error})", "cancelled", error)
         return
+    child.before = NO_USAGE  # what an earlier process used was counted by nobody
     child.on_end = partial(_child_ended, turn, node)
-    node.supervisor.spawn(child, agent.drive, child, context=context)
+    node.supervisor.spawn(child, agent.drive, child, lane=lane)
+
+
+async def announce_and_start(
+    turn: "Turn", node: "CallNode", agent: Any, prompt: str, lane: Lane
+) -> None:
+    """The same where somebody has to hear of the call first: a store, a reporter.
+
+    The child's id follows from the call: a run in another process finds the child that
+    this call has started, and goes on with it.
+    """
+    state_id = child_id(node)
+    try:
+        with node.scope:
+            known = node.was_started()
+            await turn.start(node)
+            state = await _earlier_child(turn, state_id) if known else None
+            if state is None:
+                state = State(id=state_id, messages=[Message.user(prompt)])
+            if _has_ended(state):
+                adopt_ended(node, state)
+                answered(turn, node, in_words(state, state.answer))
+                node.end()
+            else:
+                run_child(turn, node, agent, state, lane)
+        if node.outcome is None and node.scope.cancelled_caught:
+            how = "interrupted" if node.stop is None else node.stop.kind
+            turn.close(node, f"({how} before it started)", how)
+    except BaseException as error:
+        turn.close(node, f"(aborted: {type(error).__name__})", "aborted", error)
+        if isinstance(error, Cancelled):
+            raise
+        turn.failed(node, error)
+
+
+def child_id(node: "CallNode") -> str:
+    """The id of the child that a call starts: the same in every process."""
+    return blake2b(node.key.encode(), digest_size=16).hexdigest()
+
+
+async def _earlier_child(turn: "Turn", state_id: str) -> State | None:
+    """The child that an earlier process has started for the call, if it got so far."""
+    library = library_of(turn.run.state)
+    if library is None:
+        return None
+    try:
+        return await library.aload(state_id)
+    except LookupError:
+        return None
+
+
+def _has_ended(state: State) -> bool:
+    """Whether a child's run had ended before the process did."""
+    return state.stopped is not None and not state.pending_calls
+
+
+def adopt_ended(node: "CallNode", state: State) -> None:
+    """Count a child that has ended already as the call's own."""
+    node.add_child(state.id, state)
+    node.spent(state.usage)
 
 
 def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:

@@ -1,0 +1,38 @@
+"""The ledger: what a call that was open when its process ended has to expect.
+
+1. Recorded: it has its result, and is not open.
+2. Never started: it runs.
+3. Started, outcome unknown: it runs again, with the same key, if its tool is idempotent
+   or only reads; every other tool may have had its effect, and the call says so.
+4. A call of an agent goes on with the child that it started.
+"""
+
+from typing import TYPE_CHECKING
+
+from ._subagent import RunAgent
+
+if TYPE_CHECKING:
+    from ._runner import Row, Turn
+    from ._tool import Tool
+
+UNKNOWN = (
+    "(aborted: the process ended while this call ran; it may or may not have had its "
+    "effect: find out before you ask for it again)"
+)
+
+
+def settle_unknown(turn: "Turn", rows: "list[Row]") -> "list[Row]":
+    """The calls that may run; those whose outcome nobody knows get their result."""
+    left: list[Row] = []
+    for row in rows:
+        node, tool, _ = row
+        if node.was_started() and not may_run_again(tool):
+            turn.close(node, UNKNOWN, "aborted")
+        else:
+            left.append(row)
+    return left
+
+
+def may_run_again(tool: "Tool") -> bool:
+    """Whether a second run of a call does no more than one."""
+    return bool(tool.idempotent or tool.read_only or isinstance(tool.fn, RunAgent))
