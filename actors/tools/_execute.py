@@ -146,7 +146,13 @@ async def _in_thread(
             late(turn, node, tool, result[0])
 
     node.supervisor.background(in_thread)
-    await done.wait()
+    try:
+        await done.wait()
+    except trio.Cancelled:
+        # It may have come after the cancel and before this task woke up: then nothing
+        # is late, and this is its one way out. The next wait of the run is cancelled.
+        if not result:
+            raise
     return result[0].unwrap()
 
 
