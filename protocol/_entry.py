@@ -12,7 +12,7 @@ import msgspec
 
 from ._content import ContentBlock
 from ._json import FrozenDict
-from ._usage import Usage
+from ._usage import NOTHING
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of an entry that nobody gave a time: this layer reads no clock."""
@@ -20,7 +20,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Content: TypeAlias = str | tuple[ContentBlock, ...]
 """Text, or blocks where there is more than text."""
 
-NO_USAGE = Usage()
+NO_USAGE = NOTHING
 
 NO_DATA: FrozenDict[str, Any] = FrozenDict()
 

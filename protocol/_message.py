@@ -250,7 +250,7 @@ class Message(
     @property
     def tool_calls(self) -> tuple[ToolCallBlock, ...]:
         """The calls this message asks for, in order."""
-        return tuple(b for b in self.content if type(b) is ToolCallBlock)
+        return tuple([b for b in self.content if type(b) is ToolCallBlock])
 
     @property
     def is_notice(self) -> bool:

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any, TypeVar, get_args
 
 import msgspec
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import astuple, force_setattr, replace
 
 from ._content import (
     Block,
@@ -106,14 +106,21 @@ def _is_plain(message: Message) -> bool:
         and message.metadata is EMPTY_DICT
         and message.tools_calls is None
         and message.reasoning is None
-        and message.usages is None
+        and (message.usages is None or _are_counts(message.usages))
         and message.raw is None
         and message.parsed_content is None
-        and message.tokens is None
+        and (message.tokens is None or type(message.tokens) is int)
         and (message.stop_reason is None or is_clean(message.stop_reason))
         and type(message.message_id) is str
         and message.message_id.isascii()
         and (message.timestamp is None or _is_time(message.timestamp))
+    )
+
+
+def _are_counts(usages: TokenUsages) -> bool:
+    """Whether these are plain numbers, as nearly all providers report them."""
+    return type(usages) is TokenUsages and all(
+        [type(count) is int for count in astuple(usages)]
     )
 
 

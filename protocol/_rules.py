@@ -46,6 +46,7 @@ from ._entries import (
     ModelEventEntry,
     ModelReplyEntry,
     ModelRequestEntry,
+    Reply,
     RunStartEntry,
     StopEntry,
     ToolResultEntry,
@@ -184,45 +185,53 @@ def _request(value: Value, command: Request, now: Clock) -> HistoryEntry:
 
 def _receive(value: Value, command: Receive, now: Clock) -> HistoryEntry:
     reply = command.reply
-    if reply.model is not None:
-        reply = structs.replace(reply, usage=reply.usage.for_model(reply.model))
     if reply.message.role != "assistant":
         raise ValueError(
             f"a reply is an assistant message, not one of role {reply.message.role!r}"
         )
-    message = _own_ids(value, reply.message)
+    at = now()
+    message = recorded(_completed(value, reply), at.timestamp())
+    usage = reply.usage
+    if reply.model is not None:
+        usage = usage.for_model(reply.model)
+    if message is not reply.message or usage is not reply.usage:
+        reply = structs.replace(reply, message=message, usage=usage)
+    return ModelReplyEntry(content=reply, turn=value.turn, at=at)
+
+
+def _completed(value: Value, reply: Reply) -> Message:
+    """The reply's message with what stands beside it, and ids of this State's own."""
+    message = reply.message
     fields: dict[str, Any] = {}
+    content = _own_ids(value, message.content)
+    if content is not message.content:
+        fields["content"] = content
     if message.tokens is None and reply.context_tokens is not None:
         fields["tokens"] = reply.context_tokens
     if message.stop_reason is None and reply.stop_reason is not None:
         fields["stop_reason"] = reply.stop_reason
-    if fields:
-        message = structs.replace(message, **fields)
-    at = now()
-    message = recorded(message, at.timestamp())
-    if message is not reply.message:
-        reply = structs.replace(reply, message=message)
-    return ModelReplyEntry(content=reply, turn=value.turn, at=at)
+    return structs.replace(message, **fields) if fields else message
 
 
-def _own_ids(value: Value, message: Message) -> Message:
-    """The message with call ids that are unique in this State.
+def _own_ids(
+    value: Value, content: tuple[ContentBlock, ...]
+) -> tuple[ContentBlock, ...]:
+    """The blocks with call ids that are unique in this State; the same if they are.
 
     A replaced id is kept as ``ToolCall.model_id``.
     """
     seen: set[str] = set()
-
-    def own(block: ContentBlock) -> ContentBlock:
+    blocks: list[ContentBlock] | None = None
+    for index, block in enumerate(content):
         if type(block) is not ToolCallBlock:
-            return block
-        taken = block.id in seen or value.history.has_call(value.size, block.id)
-        if taken or not block.id:
-            block = structs.replace(block, id=new_id(), model_id=block.id)
-        seen.add(block.id)
-        return block
-
-    content = tuple([own(block) for block in message.content])
-    return structs.replace(message, content=content) if seen else message
+            continue
+        call_id = block.id
+        if not call_id or call_id in seen or value.history.has_call(value.size, call_id):
+            call_id = new_id()
+            blocks = list(content) if blocks is None else blocks
+            blocks[index] = structs.replace(block, id=call_id, model_id=block.id)
+        seen.add(call_id)
+    return content if blocks is None else tuple(blocks)
 
 
 def _note_event(value: Value, command: NoteEvent, now: Clock) -> HistoryEntry:

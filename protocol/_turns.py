@@ -50,7 +50,7 @@ def reply(value: Value, entry: ModelReplyEntry) -> None:
     calls = message.tool_calls
     if calls:
         opened = OpenCalls(message.message_id, calls)
-        if len(opened.order) != len(calls):
+        if not opened.are_different:
             raise ValueError("two calls of one reply have the same id")
         value.open = Calling(opened, 0)
         put(value, message)
@@ -157,9 +157,7 @@ def call_start(value: Value, entry: CallStartEntry) -> None:
     now = value.open
     if type(now) is not Calling or not now.calls.is_open(now.answered, entry.call.id):
         raise ValueError(f"call {entry.call.id!r} is not open")
-    calls = now.calls
-    if calls.started(value.size, entry.call.id) is None:
-        calls.starts[entry.call.id] = (value.size, entry.content)
+    now.calls.start(value.size, entry.call.id, entry.content)
 
 
 def child_end(value: Value, entry: ChildEndEntry) -> None:

@@ -30,52 +30,82 @@ class OpenCalls:
     ``answered`` results. Like a log it has one writer; see `copy`.
     """
 
-    __slots__ = ("answers", "calls", "order", "ranks", "reply_id", "starts")
+    __slots__ = ("_order", "_ranks", "_starts", "answers", "calls", "reply_id")
 
     def __init__(self, reply_id: str | int, calls: tuple[ToolCallBlock, ...]) -> None:
         self.reply_id = reply_id
         self.calls = calls
-        self.order = {call.id: index for index, call in enumerate(calls)}
         self.answers: list[ToolResultEntry] = []
-        self.ranks: dict[str, int] = {}
-        self.starts: dict[str, tuple[int, str]] = {}
+        # A single call, the commonest, is its own index: it needs no dicts.
+        self._order: dict[str, int] | None = None
+        self._ranks: dict[str, int] | None = None
+        if len(calls) > 1:
+            self._order = {call.id: index for index, call in enumerate(calls)}
+            self._ranks = {}
+        self._starts: dict[str, tuple[int, str]] | None = None
+
+    @property
+    def are_different(self) -> bool:
+        """Whether no two calls have the same id."""
+        return self._order is None or len(self._order) == len(self.calls)
+
+    def start(self, size: int, call_id: str, key: str) -> None:
+        """The entry at ``size`` starts a call; only its first one counts."""
+        if self._starts is None:
+            self._starts = {}
+        if self.started(size, call_id) is None:
+            self._starts[call_id] = (size, key)
 
     def started(self, size: int, call_id: str) -> str | None:
         """The key a call was started with in the first ``size`` entries, or None."""
-        index, key = self.starts.get(call_id, (size, ""))
+        if self._starts is None:
+            return None
+        index, key = self._starts.get(call_id, (size, ""))
         return key if index < size else None
 
     def is_open(self, answered: int, call_id: str) -> bool:
         """Whether this call has no result among the first ``answered``."""
-        return call_id in self.order and self.ranks.get(call_id, answered) >= answered
+        order, ranks = self._order, self._ranks
+        if order is None or ranks is None:
+            return not answered and self.calls[0].id == call_id
+        return call_id in order and ranks.get(call_id, answered) >= answered
 
     def pending(self, answered: int) -> tuple[ToolCallBlock, ...]:
         """The calls without a result, in request order."""
-        ranks = self.ranks
-        return tuple(c for c in self.calls if ranks.get(c.id, answered) >= answered)
+        ranks = self._ranks
+        if not answered:
+            return self.calls
+        if ranks is None:
+            return ()
+        return tuple([c for c in self.calls if ranks.get(c.id, answered) >= answered])
 
     def answer(self, answered: int, entry: ToolResultEntry) -> "OpenCalls":
         """Add a result behind the first ``answered``; return the calls that have it."""
-        answers, ranks, call_id = self.answers, self.ranks, entry.call.id
+        answers = self.answers
         if len(answers) == answered:
             answers.append(entry)
             # No call between question and note: nothing can come between.
             if answers[answered] is entry:
-                ranks[call_id] = answered
+                if self._ranks is not None:
+                    self._ranks[entry.call.id] = answered
                 return self
         return self.copy(answered).answer(answered, entry)
 
     def in_order(self, answered: int) -> list[ToolResultEntry]:
         """The first ``answered`` results, in request order."""
-        order = self.order
-        return sorted(self.answers[:answered], key=lambda entry: order[entry.call.id])
+        order, answers = self._order, self.answers[:answered]
+        if order is not None:
+            answers.sort(key=lambda entry: order[entry.call.id])
+        return answers
 
     def copy(self, answered: int) -> "OpenCalls":
         """The same calls and results with a writer of their own."""
         calls = OpenCalls(self.reply_id, self.calls)
         calls.answers = self.answers[:answered]
-        calls.ranks = {entry.call.id: rank for rank, entry in enumerate(calls.answers)}
-        calls.starts = dict(self.starts)
+        if calls._ranks is not None:
+            calls._ranks |= {e.call.id: rank for rank, e in enumerate(calls.answers)}
+        if self._starts is not None:
+            calls._starts = dict(self._starts)
         return calls
 
 
