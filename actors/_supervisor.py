@@ -76,17 +76,17 @@ class SupervisorStatistics:
 
 
 class Lane:
-    """Nodes that begin in the order in which they are spawned.
+    """Work that begins in the order in which it is spawned.
 
     trio runs the tasks of a batch forwards or backwards, as a coin falls. So tasks are
-    not tied to nodes: whichever task runs first takes the node that is first.
+    not tied to their work: whichever task runs first takes what is first.
     """
 
     __slots__ = ("context", "waiting")
 
     def __init__(self) -> None:
         self.context = copy_context()
-        self.waiting: deque[tuple[Node, Callable[..., Awaitable[None]], Any]] = deque()
+        self.waiting: deque[tuple[Callable[..., Awaitable[None]], Any]] = deque()
 
 
 class Supervisor:
@@ -207,11 +207,18 @@ class Supervisor:
         if lane is None:
             self.background(self._node_task, node, work, args)
         else:
-            lane.waiting.append((node, work, args))
-            lane.context.run(self.background, self._next_of, lane)
+            self.background_in(lane, self._node_task, node, work, args)
+
+    def background_in(
+        self, lane: "Lane", work: Callable[..., Awaitable[None]], *args: Any
+    ) -> None:
+        """The same as `background`, in the order of a lane and with its context."""
+        lane.waiting.append((work, args))
+        lane.context.run(self.background, self._next_of, lane)
 
     async def _next_of(self, lane: "Lane") -> None:
-        await self._node_task(*lane.waiting.popleft())
+        work, args = lane.waiting.popleft()
+        await work(*args)
 
     def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
         """Run ``work`` as a task that leaving the supervisor waits for."""
@@ -280,11 +287,18 @@ class Supervisor:
                 node.until = now + AGAIN_S
                 heappush(self._late, (node.until, next(self._order), node))
                 continue
-            reason = node.stop.reason if node.stop is not None else None
+            self._name(node)
+            node.give_up()
+
+    def _name(self, node: Node) -> None:
+        """Report what did not stop, but not those that only waited for it."""
+        if not node.has_deaf:
+            reason = None if node.stop is None else node.stop.reason
             self.unstopped.append(
                 Unstopped(path=node.path, call_id=node.call_id, reason=reason)
             )
-            node.give_up()
+        if node.parent is not None:
+            node.parent.has_deaf = True
 
     async def stop_all(self, stop: Stop) -> None:
         """Stop every root, the last started first, and wait until all have ended."""

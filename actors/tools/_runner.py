@@ -53,6 +53,7 @@ class Turn:
         self._running: dict[CallNode, None] = {}
         self._over: trio.Event | None = None
         self._filling = False
+        self._starting: CallNode | None = None
 
     async def use(self, calls: Sequence[ToolCall]) -> None:
         """Give every one of these open calls its result.
@@ -211,16 +212,30 @@ class Turn:
         """Start what the window has room for; told by each that ends.
 
         What ends at once, while this starts it, is met by the loop and not by another
-        call of this: a thousand refusals in a row nest no frames.
+        call of this: a thousand refusals in a row nest no frames. A task starts once
+        the one before it has begun: trio itself promises no order.
         """
         if self._filling:
             return
         self._filling = True
-        while self._waiting and len(self._running) < self.agent.max_parallel:
+        while self._has_room():
             self._start(*self._waiting.popleft())
         self._filling = False
         if not self._running and self._over is not None:
             self._over.set()
+
+    def _has_room(self) -> bool:
+        return (
+            bool(self._waiting)
+            and self._starting is None
+            and len(self._running) < self.agent.max_parallel
+        )
+
+    def begun(self, node: CallNode) -> None:
+        """The task of a call runs: the next one may start."""
+        if self._starting is node:
+            self._starting = None
+            self._fill()
 
     def _start(self, node: CallNode, tool: "Tool", arguments: dict[str, Any]) -> None:
         self._running[node] = None
@@ -228,6 +243,7 @@ class Turn:
         if isinstance(tool.fn, RunAgent):
             self._start_child(node, tool.fn.agent, arguments["prompt"])
             return
+        self._starting = node
         self.run.supervisor.spawn(
             node, execute, self, node, tool, arguments, lane=self._lane
         )
@@ -236,14 +252,8 @@ class Turn:
         if not self.announced:
             start_child(self, node, agent, prompt, self._lane)
             return
-        self._lane.context.run(
-            self.run.supervisor.background,
-            announce_and_start,
-            self,
-            node,
-            agent,
-            prompt,
-            self._lane,
+        self.run.supervisor.background_in(
+            self._lane, announce_and_start, self, node, agent, prompt, self._lane
         )
 
     def _ended(self, node: Any) -> None:
