@@ -8,6 +8,7 @@
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from contextvars import ContextVar
 from threading import Event, RLock
 from typing import Any
@@ -23,10 +24,7 @@ from ._mailbox import Waiter
 class Block:
     """One edit block, from the moment it asks for its turn."""
 
-    __slots__ = ("waiter",)
-
-    def __init__(self) -> None:
-        self.waiter: Waiter | Event | None = None
+    __slots__ = ()
 
 
 _open_here: ContextVar[tuple[Block, ...]] = ContextVar("open_here", default=())
@@ -41,7 +39,7 @@ class Edits:
     def __init__(self) -> None:
         self._lock = RLock()
         self._holder: Block | None = None
-        self._waiting: OrderedDict[Block, None] = OrderedDict()
+        self._waiting: OrderedDict[Block, Callable[[], None]] = OrderedDict()
 
     def take(self, block: Block) -> None:
         """Take the turn; a plain thread waits for it.
@@ -50,16 +48,10 @@ class Edits:
             ValueError: a block of this State is open around this one, or on a trio
                 thread any block of it is open anywhere.
         """
-        if not self._take_at_once(block):
-            if trio.lowlevel.in_trio_run():
-                raise ValueError(
-                    "another edit_extra_data block of this State is open, and a plain "
-                    "'with' on a trio thread cannot wait for it: write "
-                    "'async with state.aedit_extra_data() as data:'"
-                )
-            waiter = Event()
-            if self._stand(block, waiter):
-                waiter.wait()
+        waiter = Event()
+        may_wait = not trio.lowlevel.in_trio_run()
+        if not self._take_or_stand(block, waiter.set if may_wait else None):
+            waiter.wait()
         _mark(block)
 
     async def atake(self, block: Block) -> None:
@@ -68,33 +60,31 @@ class Edits:
         Raises:
             ValueError: a block of this State is open around this one.
         """
-        if not self._take_at_once(block):
-            waiter = Waiter()
-            if self._stand(block, waiter):
-                await waiter.woken()
+        waiter = Waiter()
+        if not self._take_or_stand(block, waiter.wake):
+            await waiter.woken()
         _mark(block)
 
-    def _take_at_once(self, block: Block) -> bool:
+    def _take_or_stand(self, block: Block, wake: Callable[[], None] | None) -> bool:
+        """Take the turn if it is free, else stand in line, to be woken."""
         around = _open_here.get()
         with self._lock:
             if self._holder is None:
                 self._holder = block
-            elif self._holder in around:
+                return True
+            if self._holder in around:
                 raise ValueError(
                     "this edit_extra_data block is inside another one of the same "
                     "State: its edits would be lost; make them in the outer block"
                 )
-            return self._holder is block
-
-    def _stand(self, block: Block, waiter: Waiter | Event) -> bool:
-        """Stand in line; False when the turn came free in the meantime."""
-        with self._lock:
-            if self._holder is None:
-                self._holder = block
-                return False
-            block.waiter = waiter
-            self._waiting[block] = None
-            return True
+            if wake is None:
+                raise ValueError(
+                    "another edit_extra_data block of this State is open, and a plain "
+                    "'with' on a trio thread cannot wait for it: write "
+                    "'async with state.aedit_extra_data() as data:'"
+                )
+            self._waiting[block] = wake
+            return False
 
     @enable_ki_protection  # Ctrl+C leaves no turn with a block that is gone
     def give_back(self, block: Block) -> None:
@@ -110,7 +100,7 @@ class Edits:
                 self._holder = next(iter(self._waiting))
             holder = self._holder
             if holder is not None and holder in self._waiting:  # it was not told yet
-                _wake(holder)
+                self._waiting[holder]()
                 del self._waiting[holder]
         _unmark(block)
 
@@ -122,16 +112,6 @@ def _mark(block: Block) -> None:
 def _unmark(block: Block) -> None:
     # Not by a token of `set`: whoever ends a block may do so in another context.
     _open_here.set(tuple([each for each in _open_here.get() if each is not block]))
-
-
-def _wake(block: Block) -> None:
-    match block.waiter:
-        case Waiter() as task:
-            task.wake()
-        case Event() as thread:
-            thread.set()
-        case None:
-            raise AssertionError("a block in the line has something to wait with")
 
 
 def difference(

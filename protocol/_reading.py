@@ -1,7 +1,7 @@
 """What a State and its snapshots are read by."""
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._content import ToolCallBlock
 from ._json import FrozenDict
@@ -19,9 +19,9 @@ class Reading:
 
     __slots__ = ()
 
-    def _now(self) -> Value:
-        """The value that is read."""
-        raise NotImplementedError("each kind of reading has a value of its own")
+    if TYPE_CHECKING:  # each kind of reading has a value of its own
+
+        def _now(self) -> Value: ...
 
     @property
     def pending_calls(self) -> tuple[ToolCallBlock, ...]:
