@@ -19,6 +19,7 @@ from actors import (
     ImageBlock,
     MediaRef,
     Message,
+    Question,
     State,
     StateStatistics,
     StoppedByFinish,
@@ -27,7 +28,7 @@ from actors import (
     ToolCallBlock,
     Usage,
 )
-from protocol._commands import Import, SetStop, StartRun
+from protocol._commands import Ask, Import, SetStop, StartRun
 from tests.turns import (
     SPENT,
     ask,
@@ -619,6 +620,21 @@ def test_call_ids_are_unique_in_a_state_and_the_models_own_are_kept() -> None:
         close(state, each, f"for {each.model_id}")
     outputs = [block.output for block in state.messages[-1].content]
     assert outputs == ["for a", "for ", "for None", "for b"]
+
+
+def test_a_question_is_answered_once() -> None:
+    state = state_in("calling")
+    question = Question(id="q", state_id=state.id, call=call("open"), prompt="may it?")
+    send(state, Ask(question))
+    assert state.questions == state.snapshot().questions == (question,)
+    untouched(
+        state, lambda: state.answer_question("q", {1}), TypeError, "answer is a set"
+    )
+    state.answer_question("q", ("yes",))
+    assert state.questions == ()
+    assert state.history[-1].content.value == ["yes"]
+    for name in ("q", "another"):
+        untouched(state, lambda n=name: state.answer_question(n, 1), ValueError, name)
 
 
 # What it is not.

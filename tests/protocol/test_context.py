@@ -119,6 +119,15 @@ def test_results_that_came_in_cleared_count_and_are_not_named() -> None:
     assert state.history[-1].content.cleared == ("a",)
 
 
+def test_text_beside_a_result_is_left_as_it_is() -> None:
+    asking, told = tool_message("one")
+    beside = [TextBlock(text="see"), *told.content]
+    state = State(messages=[asking, Message(role="tool", content=beside)])
+    state.clear_tool_results(0)
+    assert state.messages[-1].content[0] == TextBlock(text="see")
+    assert results(state) == [CLEARED]
+
+
 def test_cleared_results_between_others_are_passed_over() -> None:
     state = State(messages=[*tool_message("one", CLEARED, "two", call_id="a")])
     state.clear_tool_results(0)

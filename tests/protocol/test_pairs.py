@@ -27,6 +27,12 @@ WHOLE: dict[str, list[Message]] = {
     "results in another order": [asking("a", "b"), results("b", "a")],
     "results in two messages": [asking("a", "b"), results("a"), results("b"), USER],
     "results nobody asked for": [results("z"), USER, asking("a"), results("a", "y")],
+    "text beside a result": [
+        asking("a"),
+        Message.tool_message(
+            [TextBlock(text="see"), ToolResultBlock(call_id="a", output="ok")]
+        ),
+    ],
     "an id used twice": [asking("a"), results("a"), asking("a"), results("a")],
 }
 
