@@ -16,7 +16,7 @@ from ._clients import CONNECT_S, client_of_this_run
 from ._failures import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
 
@@ -27,7 +27,7 @@ class Answer(Protocol):
         """Return the whole body."""
         ...
 
-    def chunks(self) -> AsyncGenerator[bytes, None]:
+    def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it comes."""
         ...
 
@@ -94,8 +94,8 @@ class _HttpAnswer:
         body: bytes = await self._response.aread()
         return body
 
-    def chunks(self) -> AsyncGenerator[bytes, None]:
-        chunks: AsyncGenerator[bytes, None] = self._response.aiter_bytes()
+    def chunks(self) -> AsyncIterator[bytes]:
+        chunks: AsyncIterator[bytes] = self._response.aiter_bytes()
         return chunks
 
 
@@ -135,8 +135,8 @@ class _SdkAnswer:
         body: bytes = await self._response.read()
         return body
 
-    def chunks(self) -> AsyncGenerator[bytes, None]:
-        chunks: AsyncGenerator[bytes, None] = self._response.iter_bytes()
+    def chunks(self) -> AsyncIterator[bytes]:
+        chunks: AsyncIterator[bytes] = self._response.iter_bytes()
         return chunks
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -268,26 +267,10 @@ class WireModel(Model):
             raise unreadable(self.provider, data, error) from error
 
     async def _listen(self, answer: Answer, shown: _Shown) -> Reply:
-        pieces = self.pieces()
-        events = Events()
-        async with aclosing(answer.chunks()) as chunks:
-            async for chunk in chunks:
-                self._take(events.feed(chunk), pieces, shown)
-                if pieces.ended:
-                    break
-            else:
-                raise broken_off(self.provider)
-            await _linger(chunks, events, pieces)
-        return pieces.reply()
-
-    def _take(self, whole: list[bytes], pieces: Pieces, shown: _Shown) -> None:
-        for data in whole:
-            try:
-                text = pieces.add(data)
-            except msgspec.DecodeError as error:
-                raise unreadable(self.provider, data, error) from error
-            if text:
-                shown.show(text)
+        heard = _Heard(self.provider, self.pieces(), shown)
+        with trio.CancelScope() as scope:
+            await heard.all_of(answer.chunks(), scope)
+        return heard.reply()
 
     @abstractmethod
     def body(self, request: Request, *, stream: bool) -> dict[str, Any]:
@@ -323,12 +306,61 @@ class _Shown:
         self._on_text(text)
 
 
-async def _linger(chunks: AsyncIterator[bytes], events: Events, pieces: Pieces) -> None:
-    """Read what comes after the end of the answer: mostly the count of tokens.
+class _Heard:
+    """What came of a stream.
 
-    The answer is whole already, so nothing that goes wrong here can spoil it.
+    A stream is always read on until it ends or its scope does. Leaving the loop would
+    abandon the generators of the HTTP client somewhere in the middle; a cancel takes
+    each of them through its own clean-up.
     """
-    with trio.move_on_after(LINGER_S), suppress(Exception):
-        async for chunk in chunks:
-            for data in events.feed(chunk):
-                pieces.add(data)
+
+    def __init__(self, provider: str, pieces: Pieces, shown: _Shown) -> None:
+        self._provider = provider
+        self._pieces = pieces
+        self._shown = shown
+        self._events = Events()
+        self._failure: Exception | None = None
+
+    async def all_of(
+        self, chunks: AsyncIterator[bytes], scope: trio.CancelScope
+    ) -> None:
+        """Take everything in; what goes wrong is kept for `reply` to raise."""
+        try:
+            async for chunk in chunks:
+                self._take(chunk, scope)
+        except Exception as error:  # noqa: BLE001 - `reply` raises it
+            self._fail(error)
+
+    def reply(self) -> Reply:
+        """Return the whole, or raise what kept it from coming."""
+        if self._failure is not None:
+            raise self._failure
+        if not self._pieces.ended:
+            raise broken_off(self._provider)
+        return self._pieces.reply()
+
+    def _take(self, chunk: bytes, scope: trio.CancelScope) -> None:
+        if self._failure is not None:
+            return
+        ended = self._pieces.ended
+        try:
+            for data in self._events.feed(chunk):
+                self._show(data)
+        except Exception as error:  # noqa: BLE001 - `reply` raises it
+            self._fail(error)
+            scope.cancel()
+        if self._pieces.ended and not ended:
+            scope.deadline = trio.current_time() + LINGER_S
+
+    def _show(self, data: bytes) -> None:
+        try:
+            text = self._pieces.add(data)
+        except msgspec.DecodeError as error:
+            raise unreadable(self._provider, data, error) from error
+        if text:
+            self._shown.show(text)
+
+    def _fail(self, error: Exception) -> None:
+        # After its end the answer is whole: only the token counts can be missing.
+        if not self._pieces.ended:
+            self._failure = error

@@ -183,7 +183,7 @@ async def test_the_sdk_itself_sends_and_reads_the_same(kind: str) -> None:
 
 
 # The openai SDK leaves its own generators to the garbage collector after `[DONE]`.
-@pytest.mark.filterwarnings("ignore:Async generator 'openai:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")
 async def test_the_streams_of_the_sdk_read_the_same(kind: str) -> None:
     mine, theirs = Server(streamed(kind)), Server(streamed(kind))
     reply = await ask(ours(kind, mine), TALK, lambda _text: None)
