@@ -14,6 +14,16 @@ import msgspec
 from ._content import ToolCallBlock
 from ._entries import AgentInfo, Exchange, ModelEvent, Reply
 from ._entry import NO_USAGE, Content
+from ._exec_meta import InterruptStatus
+from ._graph_entries import (
+    GraphEnd,
+    GraphStart,
+    Interrupt,
+    NodeEnd,
+    NodeTask,
+    StepEnd,
+    Trim,
+)
 from ._message import Message
 from ._stops import Question, Stopped, ToolOutcomeKind
 from ._usage import Usage
@@ -172,6 +182,53 @@ class AnswerQuestion(Command, frozen=True):
     answer: Answer
 
 
+class StartGraph(Command, frozen=True):
+    """A run of a graph begins on this thread."""
+
+    start: GraphStart
+
+
+class StartNode(Command, frozen=True):
+    """A node is about to run."""
+
+    task: NodeTask
+    child_id: str | None = None
+
+
+class EndNode(Command, frozen=True):
+    """A node ended."""
+
+    end: NodeEnd
+    usage: Usage = NO_USAGE
+    child_ids: tuple[str, ...] = ()
+
+
+class EndStep(Command, frozen=True):
+    """The updates of a step take effect."""
+
+    end: StepEnd
+
+
+class Pause(Command, frozen=True):
+    """The run waits for answers."""
+
+    interrupts: tuple[Interrupt, ...]
+    status: InterruptStatus
+
+
+class EndGraph(Command, frozen=True):
+    """The run of the graph is over."""
+
+    end: GraphEnd
+
+
+class TrimContext(Command, frozen=True):
+    """Nodes see another part of the context from now on."""
+
+    trim: Trim
+    usage: Usage = NO_USAGE
+
+
 AnyCommand: TypeAlias = (
     AddMessage
     | Import
@@ -194,5 +251,12 @@ AnyCommand: TypeAlias = (
     | EndChild
     | Ask
     | AnswerQuestion
+    | StartGraph
+    | StartNode
+    | EndNode
+    | EndStep
+    | Pause
+    | EndGraph
+    | TrimContext
 )
 """Every command."""

@@ -238,7 +238,7 @@ def compact(value: Value, notice: Message, kept: int) -> None:
     rest = view[max(len(view) - kept, 0) :]
     if first is not None:
         rest = tuple(m for m in rest if m.message_id != first.message_id)
-    _start_again(value, [notice] if first is None else [first, notice])
+    start_again(value, [notice] if first is None else [first, notice])
     put_all(value, rest)
     value.results = structs.replace(value.results, counted=value.count)
     if type(value.open) is Thinking:
@@ -262,12 +262,12 @@ def take_out(value: Value, start: int | None, messages: Sequence[Message]) -> No
     if len(rest) != len(now):
         early = now[: results.counted]
         lost = sum(message.message_id in gone for message in early)
-        _start_again(value, rest)
+        start_again(value, rest)
         counted = results.counted - lost
         value.results = structs.replace(value.results, counted=counted)
 
 
-def _start_again(value: Value, messages: Sequence[Message]) -> None:
+def start_again(value: Value, messages: Sequence[Message]) -> None:
     """Put these messages in the place of all others."""
     value.messages, value.count, value.results = EMPTY, 0, NO_RESULTS
     put_all(value, messages)

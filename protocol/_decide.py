@@ -7,6 +7,7 @@
 """
 
 from ._commands import (
+    AddMessage,
     AnyCommand,
     ClearToolResults,
     CloseCall,
@@ -16,14 +17,18 @@ from ._commands import (
     Import,
     NoteStart,
     Receive,
+    ReportLate,
     Request,
     Restore,
+    StartGraph,
 )
 from ._entries import HistoryEntry
 from ._fold import fold
-from ._phases import REFUSED_IN, TABLE
+from ._graph_rules import GRAPH_RULES
+from ._graph_value import GraphThread
+from ._phases import REFUSED_IN, TABLE, Column
 from ._rules import RULES, Clock, Rule
-from ._value import Calling, PhaseName, Thinking, Value
+from ._value import Calling, Thinking, Value
 
 
 def step(value: Value, command: AnyCommand, now: Clock) -> Value:
@@ -57,6 +62,13 @@ def decide(value: Value, command: AnyCommand, now: Clock) -> HistoryEntry | None
 def _refusal(value: Value, kind: type[Command]) -> ValueError:
     if kind in _NOTHING_OPEN:
         return ValueError(_NOTHING_OPEN[kind])
+    if type(value.open) is GraphThread:
+        return ValueError(
+            f"cannot {_WORDS[kind]}: this State is the thread of a graph, and what "
+            f"changes its context goes through the graph (app.invoke(input, config))"
+        )
+    if kind in GRAPH_RULES and kind is not StartGraph:
+        return ValueError("no run of a graph is under way on this State")
     what = _WORDS[kind]
     if type(value.open) is Calling:
         names = ", ".join(f"{c.name} ({c.id})" for c in value.pending[:3])
@@ -78,12 +90,15 @@ _NOTHING_OPEN: dict[type[Command], str] = {
 """What answers an open request or call is refused in every other phase."""
 
 _WORDS: dict[type[Command], str] = {
+    AddMessage: "add a message",
     Import: "import messages",
     Compact: "compact",
     ClearToolResults: "clear tool results",
     Restore: "restore",
     Fork: "fork",
     Request: "think",
+    ReportLate: "report a late result",
+    StartGraph: "run a graph",
 }
 
 
@@ -91,14 +106,16 @@ def _refuse(value: Value, command: Command, now: Clock) -> None:
     raise _refusal(value, type(command))
 
 
-def _rules(phase: PhaseName) -> dict[type[Command], Rule]:
-    """THE table for one phase, with the rule or the refusal of each command."""
-    refused = REFUSED_IN[phase]
-    return {kind: _refuse if kind in refused else RULES[kind] for kind in TABLE}
+def _rules(column: Column) -> dict[type[Command], Rule]:
+    """THE table for one column, with the rule or the refusal of each command."""
+    refused = REFUSED_IN[column]
+    rules = RULES | GRAPH_RULES
+    return {kind: _refuse if kind in refused else rules[kind] for kind in TABLE}
 
 
 _RULES: dict[type, dict[type[Command], Rule]] = {
     type(None): _rules("idle"),
     Thinking: _rules(Thinking.phase),
     Calling: _rules(Calling.phase),
+    GraphThread: _rules("graph"),
 }

@@ -3,7 +3,8 @@
 1. An entry is written once and never changed; a value is a fold over entries.
 2. ``kind`` is of a Literal type, so that comparing it narrows ``content``.
 3. What a run with a store, a supervisor or open questions adds stands in
-   `protocol._work_entries`.
+   `protocol._work_entries`, what the thread of a graph does in
+   `protocol._graph_entries`.
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,15 @@ from msgspec.structs import force_setattr
 
 from ._content import ToolCallBlock
 from ._entry import NO_DATA, NO_USAGE, Content, Entry
+from ._graph_entries import (
+    GraphEndEntry,
+    GraphStartEntry,
+    InterruptEntry,
+    NodeEndEntry,
+    NodeStartEntry,
+    StepEndEntry,
+    TrimEntry,
+)
 from ._json import FrozenDict, freeze
 from ._message import Message, is_cut_off
 from ._stops import Stopped, ToolOutcomeKind
@@ -261,6 +271,13 @@ HistoryEntry: TypeAlias = (
     | ChildEndEntry
     | QuestionEntry
     | AnswerEntry
+    | GraphStartEntry
+    | NodeStartEntry
+    | NodeEndEntry
+    | StepEndEntry
+    | InterruptEntry
+    | GraphEndEntry
+    | TrimEntry
 )
 """Any entry that this version knows."""
 

@@ -35,6 +35,25 @@ from ._entries import (
     ToolResultEntry,
     UnknownEntry,
 )
+from ._graph_entries import (
+    GraphEndEntry,
+    GraphStartEntry,
+    InterruptEntry,
+    NodeEndEntry,
+    NodeStartEntry,
+    StepEndEntry,
+    TrimEntry,
+)
+from ._graph_fold import (
+    context_trim,
+    graph_end,
+    graph_start,
+    interrupt,
+    node_end,
+    node_start,
+    step_end,
+)
+from ._graph_value import GraphThread
 from ._history import IDS_OF
 from ._json import FrozenDict
 from ._turns import (
@@ -180,12 +199,15 @@ def _compact(value: Value, entry: ContextChangeEntry) -> None:
 
 
 def _restore(value: Value, change: ContextChange, past: Past) -> None:
-    refuse_open(value, "go back")
+    if type(value.open) is not GraphThread:
+        refuse_open(value, "go back")
+    elif value.open.status == "running":
+        raise ValueError("cannot go back while a run of the graph is under way")
     size = change.restored_to
     if size is None or not 0 <= size <= value.size:
         raise ValueError(f"there is no moment after {size!r} entries to go back to")
     then = past(size)
-    if then.open is not None:
+    if then.open is not None and type(then.open) is not GraphThread:
         raise ValueError(f"after {size} entries the State was not between turns")
     for name in ("messages", "count", "results", "open", "held", "late", "turn"):
         setattr(value, name, getattr(then, name))
@@ -237,4 +259,11 @@ _CHANGES: dict[type, Callable[[Value, Any], None]] = {
     ChildEndEntry: child_end,
     QuestionEntry: question,
     AnswerEntry: answer,
+    GraphStartEntry: graph_start,
+    NodeStartEntry: node_start,
+    NodeEndEntry: node_end,
+    StepEndEntry: step_end,
+    InterruptEntry: interrupt,
+    GraphEndEntry: graph_end,
+    TrimEntry: context_trim,
 }

@@ -9,6 +9,7 @@ from ._entries import (
     ModelReplyEntry,
     ToolResultEntry,
 )
+from ._graph_entries import NodeEndEntry, NodeStartEntry
 from ._log import Log
 from ._work_entries import ChildEndEntry
 
@@ -55,10 +56,20 @@ def _of_end(entry: ChildEndEntry) -> list[Key]:
     return [("child", child_id), ("end", child_id)]
 
 
+def _of_node_start(entry: NodeStartEntry) -> list[Key]:
+    return [] if entry.child_id is None else [("child", entry.child_id)]
+
+
+def _of_node_end(entry: NodeEndEntry) -> list[Key]:
+    return [("child", child_id) for child_id in entry.child_ids]
+
+
 IDS_OF: dict[type, Callable[[Any], list[Key]]] = {
     ModelReplyEntry: _of_reply,
     ToolResultEntry: _of_result,
     ContextChangeEntry: _of_change,
     ChildEndEntry: _of_end,
+    NodeStartEntry: _of_node_start,
+    NodeEndEntry: _of_node_end,
 }
 """How to find the ids that an entry brings, by its class; the others bring none."""

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from ._entries import ContextChange, HistoryEntry
 from ._entry import Content
+from ._graph_entries import GraphEntry, NodeTask
 from ._work_entries import Answer
 
 WIDTH = 100
@@ -53,8 +54,38 @@ def _said(entry: HistoryEntry) -> str:
             return f"{entry.content.id}: {entry.content.prompt}"
         case "answer":
             return _answered(entry.content)
+        case _:
+            return _of_graph(entry)
+
+
+def _of_graph(entry: GraphEntry) -> str:
+    match entry.kind:
+        case "graph_start":
+            start = entry.content
+            names = "goes on" if start.goes_on else _named(start.tasks)
+            return f"{len(start.messages)} messages, {names}"
+        case "node_start":
+            return entry.content.node
+        case "node_end":
+            end = entry.content
+            return f"{end.node} {end.outcome} {end.text}"
+        case "step_end":
+            fields = ", ".join(entry.content.fields)
+            return f"updated: {fields or '-'}; next: {_named(entry.content.tasks)}"
+        case "interrupt":
+            asked = [f"{each.id}: {each.value!r}" for each in entry.content]
+            return f"{entry.status} {'; '.join(asked)}"
+        case "graph_end":
+            return f"{entry.content.status} {entry.content.text}"
+        case "context_trim":
+            trim = entry.content
+            return f"{len(trim.kept)} of {trim.upto} kept: {trim.summary or '-'}"
         case _ as never:
             assert_never(never)
+
+
+def _named(tasks: Iterable[NodeTask]) -> str:
+    return ", ".join(task.node for task in tasks) or "the end"
 
 
 def _text(content: Content) -> str:

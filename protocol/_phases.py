@@ -2,6 +2,8 @@
 
 1. The table is total: every command has a verdict in every phase.
 2. The picture in the docs and the tests are made from it.
+3. The thread of a graph shows as ``idle`` and has a column of its own: what changes its
+   context goes through its graph.
 """
 
 from typing import Literal, TypeAlias
@@ -16,6 +18,9 @@ from ._commands import (
     Compact,
     EditExtraData,
     EndChild,
+    EndGraph,
+    EndNode,
+    EndStep,
     Fail,
     Finish,
     Fork,
@@ -23,12 +28,16 @@ from ._commands import (
     NoteEvent,
     NoteExchange,
     NoteStart,
+    Pause,
     Receive,
     ReportLate,
     Request,
     Restore,
     SetStop,
+    StartGraph,
+    StartNode,
     StartRun,
+    TrimContext,
 )
 from ._value import PhaseName
 
@@ -42,38 +51,50 @@ raises and nothing is recorded.
 
 PHASES: tuple[PhaseName, ...] = ("idle", "thinking", "calling")
 
-TABLE: dict[type[Command], tuple[Verdict, Verdict, Verdict]] = {
-    #                  idle      thinking  calling
-    AddMessage: ("apply", "hold", "hold"),
-    Import: ("apply", "refuse", "refuse"),
-    Finish: ("apply", "apply", "apply"),
-    SetStop: ("apply", "apply", "apply"),
-    Compact: ("apply", "apply", "refuse"),
-    ClearToolResults: ("apply", "apply", "refuse"),
-    EditExtraData: ("apply", "apply", "apply"),
-    Restore: ("apply", "refuse", "refuse"),
-    Fork: ("apply", "refuse", "apply"),
-    StartRun: ("apply", "apply", "apply"),
-    Request: ("apply", "wait", "refuse"),
-    Receive: ("refuse", "apply", "refuse"),
-    NoteEvent: ("apply", "apply", "apply"),
-    Fail: ("apply", "apply", "apply"),
-    CloseCall: ("refuse", "refuse", "apply"),
-    ReportLate: ("apply", "apply", "apply"),
-    NoteExchange: ("apply", "apply", "apply"),
-    NoteStart: ("refuse", "refuse", "apply"),
-    EndChild: ("apply", "apply", "apply"),
-    Ask: ("apply", "apply", "apply"),
-    AnswerQuestion: ("apply", "apply", "apply"),
+Column: TypeAlias = Literal["idle", "thinking", "calling", "graph"]
+"""A phase of a conversation, or ``graph`` for the thread of a graph."""
+
+COLUMNS: tuple[Column, ...] = ("idle", "thinking", "calling", "graph")
+
+TABLE: dict[type[Command], tuple[Verdict, Verdict, Verdict, Verdict]] = {
+    #                  idle      thinking  calling   graph
+    AddMessage: ("apply", "hold", "hold", "refuse"),
+    Import: ("apply", "refuse", "refuse", "refuse"),
+    Finish: ("apply", "apply", "apply", "apply"),
+    SetStop: ("apply", "apply", "apply", "apply"),
+    Compact: ("apply", "apply", "refuse", "refuse"),
+    ClearToolResults: ("apply", "apply", "refuse", "refuse"),
+    EditExtraData: ("apply", "apply", "apply", "apply"),
+    Restore: ("apply", "refuse", "refuse", "apply"),
+    Fork: ("apply", "refuse", "apply", "apply"),
+    StartRun: ("apply", "apply", "apply", "apply"),
+    Request: ("apply", "wait", "refuse", "refuse"),
+    Receive: ("refuse", "apply", "refuse", "refuse"),
+    NoteEvent: ("apply", "apply", "apply", "apply"),
+    Fail: ("apply", "apply", "apply", "apply"),
+    CloseCall: ("refuse", "refuse", "apply", "refuse"),
+    ReportLate: ("apply", "apply", "apply", "refuse"),
+    NoteExchange: ("apply", "apply", "apply", "apply"),
+    NoteStart: ("refuse", "refuse", "apply", "refuse"),
+    EndChild: ("apply", "apply", "apply", "apply"),
+    Ask: ("apply", "apply", "apply", "apply"),
+    AnswerQuestion: ("apply", "apply", "apply", "apply"),
+    StartGraph: ("apply", "refuse", "refuse", "apply"),
+    StartNode: ("refuse", "refuse", "refuse", "apply"),
+    EndNode: ("refuse", "refuse", "refuse", "apply"),
+    EndStep: ("refuse", "refuse", "refuse", "apply"),
+    Pause: ("refuse", "refuse", "refuse", "apply"),
+    EndGraph: ("refuse", "refuse", "refuse", "apply"),
+    TrimContext: ("refuse", "refuse", "refuse", "apply"),
 }
 
-REFUSED_IN: dict[PhaseName, frozenset[type[Command]]] = {
-    phase: frozenset(kind for kind, row in TABLE.items() if row[column] == "refuse")
-    for column, phase in enumerate(PHASES)
+REFUSED_IN: dict[Column, frozenset[type[Command]]] = {
+    name: frozenset(kind for kind, row in TABLE.items() if row[column] == "refuse")
+    for column, name in enumerate(COLUMNS)
 }
-"""The same, by phase: the commands that a phase refuses."""
+"""The same, by column: the commands that are refused there."""
 
 
-def verdict(command: type[Command], phase: PhaseName) -> Verdict:
-    """What becomes of a command of this class in this phase."""
-    return TABLE[command][PHASES.index(phase)]
+def verdict(command: type[Command], column: Column) -> Verdict:
+    """What becomes of a command of this class in this phase, or on a thread."""
+    return TABLE[command][COLUMNS.index(column)]

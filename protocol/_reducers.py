@@ -45,7 +45,7 @@ class MessageIndex:
         """
         added: dict[str | int, Message] = {}
         for message in _messages(right):
-            if not message.delta and message.message_id not in self._ids:
+            if not message.delta and message.message_id not in self:
                 added.setdefault(message.message_id, message)
         return list(added.values())
 

@@ -52,6 +52,7 @@ from ._entries import (
     ToolResultEntry,
 )
 from ._entry import Content
+from ._graph_value import GraphThread
 from ._ids import new_id, new_message_id
 from ._message import Message
 from ._recorded import is_clean, recorded, recorded_block
@@ -63,7 +64,7 @@ Clock: TypeAlias = Callable[[], datetime]
 """Tells the time, in UTC."""
 
 
-def _refuse_finished(value: Value, what: str) -> None:
+def refuse_finished(value: Value, what: str) -> None:
     if value.facts.finished:
         raise ValueError(
             f"cannot {what}: the State is finished; start a new one from its messages "
@@ -138,7 +139,12 @@ def _edit(value: Value, command: EditExtraData, now: Clock) -> HistoryEntry | No
 
 def _restore(value: Value, command: Restore, now: Clock) -> HistoryEntry:
     then = command.then
-    if then.open is not None:
+    if type(value.open) is GraphThread and value.open.status == "running":
+        raise ValueError(
+            "cannot restore while a run of the graph is under way, or was cut off by a "
+            "crash: wait for its end, or start another one"
+        )
+    if then.open is not None and type(then.open) is not GraphThread:
         raise ValueError(
             "cannot restore a snapshot that was taken in the middle of a turn (the "
             "model was being waited on, or calls had no result): going back must "
@@ -168,7 +174,7 @@ def _fork(value: Value, command: Fork, now: Clock) -> None:
 
 
 def _start_run(value: Value, command: StartRun, now: Clock) -> HistoryEntry:
-    _refuse_finished(value, "run")
+    refuse_finished(value, "run")
     return RunStartEntry(
         content=command.info,
         parent_id=command.parent_id,
@@ -179,7 +185,7 @@ def _start_run(value: Value, command: StartRun, now: Clock) -> HistoryEntry:
 
 
 def _request(value: Value, command: Request, now: Clock) -> HistoryEntry:
-    _refuse_finished(value, "think")
+    refuse_finished(value, "think")
     return ModelRequestEntry(content=command.model, turn=value.turn + 1, at=now())
 
 
@@ -226,7 +232,11 @@ def _own_ids(
         if type(block) is not ToolCallBlock:
             continue
         call_id = block.id
-        if not call_id or call_id in seen or value.history.has_call(value.size, call_id):
+        if (
+            not call_id
+            or call_id in seen
+            or value.history.has_call(value.size, call_id)
+        ):
             call_id = new_id()
             blocks = list(content) if blocks is None else blocks
             blocks[index] = structs.replace(block, id=call_id, model_id=block.id)

@@ -93,6 +93,15 @@ def shape_of(declared: Any) -> Shape:
     return Shape(declared, "typed")
 
 
+def update_to_json(value: Any, path: str) -> Any:
+    """Return an update, whatever its type, as frozen JSON.
+
+    Raises:
+        TypeError: A part of it has no JSON form.
+    """
+    return freeze(_dump(value, path), path)
+
+
 def recorded_messages(value: Any, path: str) -> Iterator[Message]:
     """Give messages in the form that history keeps, without giving them a time.
 

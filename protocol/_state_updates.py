@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import attrs
 
@@ -156,14 +156,15 @@ def merge_update(
 
 def merge_step(
     state: AgentState,
-    updates: Iterable[tuple[str, Mapping[str, Any]]],
+    updates: Iterable[tuple[str, Mapping[str, Any] | Sequence[Mapping[str, Any]]]],
     index: MessageIndex | None = None,
 ) -> Merged:
     """Merge the updates of a step's nodes, in the order given.
 
     Args:
         state: The values before the step; it stays as it is.
-        updates: Each node's name and update, in declared order.
+        updates: Each node's name and its update, in declared order; or its updates,
+            which follow each other and do not compete.
         index: As in `merge_update`.
 
     Raises:
@@ -171,26 +172,39 @@ def merge_step(
             reducer; it names the nodes and the field.
     """
     merge = _Merge(state, index)
-    writers: dict[str, str] = {}
-    for node, update in updates:
-        try:
-            check_update(type(state), update, "node")
-        except (TypeError, ValueError) as error:
-            raise NodeError(node, str(error)) from error
-        for name, value in update.items():
-            if name in writers and not merge.has_reducer(name):
-                raise NodeError(
-                    node,
-                    f"node {writers[name]!r} wrote it in the same step; give it a"
-                    " reducer, Annotated[T, reducer], or let one of them write it",
-                    name,
-                )
-            writers[name] = node
-            try:
-                merge.take(name, value)
-            except (TypeError, ValueError) as error:
-                raise NodeError(node, str(error), name) from error
+    writers: dict[str, tuple[int, str]] = {}
+    for writer, (node, given) in enumerate(updates):
+        several = issubclass(type(given), list | tuple)
+        for update in cast("Sequence[Any]", given if several else (given,)):
+            _take_all(merge, update, (writer, node), writers)
     return merge.done()
+
+
+def _take_all(
+    merge: "_Merge",
+    update: Mapping[str, Any],
+    writer: tuple[int, str],
+    writers: dict[str, tuple[int, str]],
+) -> None:
+    """Merge one update of a step; ``writers`` knows who wrote each field before."""
+    node = writer[1]
+    try:
+        check_update(merge.kind, update, "node")
+    except (TypeError, ValueError) as error:
+        raise NodeError(node, str(error)) from error
+    for name, value in update.items():
+        before = writers.setdefault(name, writer)
+        if before != writer and not merge.has_reducer(name):
+            raise NodeError(
+                node,
+                f"node {before[1]!r} wrote it in the same step; give it a reducer,"
+                " Annotated[T, reducer], or let one of them write it",
+                name,
+            )
+        try:
+            merge.take(name, value)
+        except (TypeError, ValueError) as error:
+            raise NodeError(node, str(error), name) from error
 
 
 class _Merge:
@@ -198,6 +212,7 @@ class _Merge:
 
     def __init__(self, state: AgentState, index: MessageIndex | None) -> None:
         self._state = state
+        self.kind = type(state)
         self._table: Mapping[str, Field] = fields_of(type(state))
         self._index = index
         self._new = MessageIndex()

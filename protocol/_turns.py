@@ -14,6 +14,7 @@ from ._entries import (
     ToolResultEntry,
 )
 from ._entry import Content
+from ._graph_value import GraphThread
 from ._log import NOTHING
 from ._message import Message
 from ._value import Calling, OpenCalls, Thinking, Value
@@ -38,6 +39,8 @@ def refuse_open(value: Value, what: str) -> None:
             raise ValueError(f"cannot {what} while a request waits on the model")
         case Calling():
             raise ValueError(f"cannot {what} while calls have no result yet")
+        case GraphThread():
+            raise ValueError(f"cannot {what} on the thread of a graph")
         case _ as never:
             assert_never(never)
 

@@ -13,6 +13,7 @@ import msgspec
 from ._content import ToolCallBlock
 from ._entries import ToolResultEntry
 from ._entry import NO_USAGE
+from ._graph_value import GraphThread
 from ._history import History
 from ._json import FrozenDict
 from ._log import EMPTY, NOTHING, Log, View
@@ -178,7 +179,8 @@ class Value(msgspec.Struct):
     count: int = 0
     """How many messages of ``messages`` are this value's."""
     results: Results = NO_RESULTS
-    open: Thinking | Calling | None = None
+    open: Thinking | Calling | GraphThread | None = None
+    """The open turn; or what makes this State the thread of a graph, for good."""
     held: View[Message] = NOTHING
     """Messages that go in when the phase ends."""
     late: View[Message] = NOTHING

@@ -17,10 +17,12 @@ ROOT = Path(__file__).parent.parent
 PROTOCOL_ORDER = (
     "_errors", "_not_json", "_json", "_ids", "_usage",
     "_media", "_content", "_raw_calls", "_files", "_message", "_recorded", "_pairs",
-    "_entry", "_stops", "_work_entries", "_entries", "_log", "_history", "_value",
-    "_context", "_reading", "_snapshot", "_lines", "_commands", "_phases", "_turns", "_fold", "_rules", "_decide",
-    "_sealed", "_shape", "_tool_result", "_reducers", "_exec_meta", "_fields",
-    "_declared", "_agent_state", "_state_updates",
+    "_entry", "_stops", "_work_entries", "_exec_meta", "_graph_entries", "_entries",
+    "_log", "_graph_value", "_history", "_value",
+    "_context", "_reading", "_snapshot", "_lines", "_commands", "_phases", "_graph_fold",
+    "_turns", "_fold", "_rules", "_graph_rules", "_decide",
+    "_sealed", "_shape", "_tool_result", "_reducers", "_fields",
+    "_declared", "_agent_state", "_state_updates", "_graph_state",
     "_codec", "_records", "_publish",
 )
 # fmt: on

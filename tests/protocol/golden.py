@@ -1,4 +1,4 @@
-"""One history with every kind of entry and block in it, as golden files hold it.
+"""Histories with every kind of entry and block in them, as golden files hold them.
 
 Files of a released version are never written again. A change of a form gets an
 upcast and new files beside the old ones: `python -m tests.protocol.golden NAME`.
@@ -47,7 +47,25 @@ from protocol._entries import (
     StopEntry,
     ToolResultEntry,
 )
-from protocol._json import FrozenDict, freeze
+from protocol._graph_entries import (
+    Goto,
+    GraphEnd,
+    GraphEndEntry,
+    GraphStart,
+    GraphStartEntry,
+    GraphUpdate,
+    Interrupt,
+    InterruptEntry,
+    NodeEnd,
+    NodeEndEntry,
+    NodeStartEntry,
+    NodeTask,
+    StepEnd,
+    StepEndEntry,
+    Trim,
+    TrimEntry,
+)
+from protocol._json import FrozenDict, FrozenList, freeze
 from protocol._media import AnnotationRef, MediaRef
 from protocol._message import Message
 from protocol._records import CHAIN_START, checksum_of, seal
@@ -256,11 +274,66 @@ def contents() -> list[HistoryEntry]:
     ]  # fmt: skip
 
 
+def graph_contents() -> list[HistoryEntry]:
+    given = GraphUpdate(fields=FrozenDict({"notes": JSON_VALUE}), messages=(ANSWER,))
+    one, two = NodeTask("1-a", "a"), NodeTask("2-b", "b", given)
+    ask = Interrupt("1-a:q", "a", JSON_VALUE)
+    done = NodeEnd(
+        task_id="2-b",
+        node="b",
+        outcome="done",
+        updates=(given, GraphUpdate(fields=FrozenDict({"total": 7}))),
+        goto=(Goto("b", given), Goto("__end__")),
+    )
+    return [
+        RunStartEntry(content=AgentInfo(name="graph")),
+        GraphStartEntry(
+            content=GraphStart(
+                messages=(QUESTION,),
+                fields=FrozenDict({"total": 10, "notes": None}),
+                tasks=(one, two),
+            )
+        ),
+        NodeStartEntry(content=one, child_id="child-1"),
+        NodeStartEntry(content=two),
+        NodeEndEntry(content=done, usage=SPENT, child_ids=("child-2",)),
+        NodeEndEntry(
+            content=NodeEnd(task_id="1-a", node="a", outcome="interrupted", text="q")
+        ),
+        InterruptEntry(content=(ask,)),
+        GraphStartEntry(
+            content=GraphStart(goes_on=True, answers=FrozenDict({ask.id: JSON_VALUE}))
+        ),
+        NodeStartEntry(content=one),
+        TrimEntry(content=Trim(kept=(0,), upto=1, summary="So far."), usage=SPENT),
+        NodeEndEntry(
+            content=NodeEnd(task_id="1-a", node="a", outcome="done", completes=True)
+        ),
+        StepEndEntry(
+            content=StepEnd(
+                fields=FrozenDict({"total": 17, "notes": JSON_VALUE}),
+                tasks=(NodeTask("3-b", "b"),),
+                joins=FrozenDict({"a+b": FrozenList(["a"])}),
+            )
+        ),
+        InterruptEntry(content=(Interrupt("", "b"),), status="interrupted_after"),
+        GraphStartEntry(content=GraphStart(goes_on=True)),
+        GraphEndEntry(content=GraphEnd(status="stopped", text="enough")),
+    ]
+
+
 BEGIN = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
-ENTRIES = [
-    structs.replace(entry, turn=number // 4, at=BEGIN + timedelta(seconds=number))
-    for number, entry in enumerate(contents())
-]
+
+
+def timed(entries: list[HistoryEntry]) -> list[HistoryEntry]:
+    return [
+        structs.replace(entry, turn=number // 4, at=BEGIN + timedelta(seconds=number))
+        for number, entry in enumerate(entries)
+    ]
+
+
+ENTRIES = timed(contents())
+GRAPH_ENTRIES = timed(graph_contents())
 
 
 def log_of(bodies: list[bytes]) -> bytes:
@@ -274,7 +347,8 @@ def log_of(bodies: list[bytes]) -> bytes:
 
 if __name__ == "__main__":
     name = sys.argv[1]
+    written = GRAPH_ENTRIES if name.startswith("graph") else ENTRIES
     with (DATA / f"{name}.log").open("xb") as log:
-        log.write(log_of([encode_entry(entry) for entry in ENTRIES]))
+        log.write(log_of([encode_entry(entry) for entry in written]))
     with (DATA / f"{name}.jsonl").open("x", encoding="utf-8") as lines:
-        lines.writelines(f"{to_json(entry)}\n" for entry in ENTRIES)
+        lines.writelines(f"{to_json(entry)}\n" for entry in written)

@@ -34,15 +34,17 @@ from protocol._entries import (
 )
 from protocol._errors import StoreDamaged
 from protocol._fold import replay
+from protocol._graph_value import GraphThread
 from protocol._json import FrozenDict, FrozenList
 from protocol._message import Message
 from protocol._records import scan
-from protocol._snapshot import snapshot_of
+from protocol._snapshot import snapshot_of, value_of
 from protocol._stops import Stopped
 from protocol._usage import Usage
-from tests.protocol.golden import DATA, ENTRIES, JSON_VALUE, log_of
+from tests.protocol.golden import DATA, ENTRIES, GRAPH_ENTRIES, JSON_VALUE, log_of
 
 GOLDEN = {
+    "graph-1": "cf1a045cd4279836becae1f59741f839870c21b56f1ce5738b404e2d3b3f1cb7",
     "entries-1": "432d1b250126b067a252e2951399ca43cf2e9b21b53517df669029924b6da908",
 }
 """The files of each version, and the digest of what their history means."""
@@ -89,6 +91,9 @@ def digest(history: list[Any]) -> str:
         meaning.parent_id,
         meaning.parent_call_id,
     ]
+    thread = value_of(meaning).open
+    if type(thread) is GraphThread:
+        fields.append(thread)
     text = json.dumps(msgspec.to_builtins(fields), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -104,7 +109,8 @@ def blocks_in(value: object) -> Iterator[type]:
 
 
 def test_the_golden_history_holds_every_kind_of_entry_stop_and_block() -> None:
-    assert {type(entry) for entry in ENTRIES} == {*get_args(HistoryEntry)}
+    kinds = {type(entry) for entry in [*ENTRIES, *GRAPH_ENTRIES]}
+    assert kinds == {*get_args(HistoryEntry)}
     stops = {type(entry.content) for entry in ENTRIES if type(entry) is StopEntry}
     assert stops == {*get_args(Stopped), type(None)}
     assert {*blocks_in(ENTRIES)} == {*get_args(ContentBlock)}
@@ -115,14 +121,17 @@ def test_a_golden_history_reads_the_same_for_ever(name: str) -> None:
     read = scan((DATA / f"{name}.log").read_bytes())
     assert read.verdict == "clean"
     history = [decode_entry(body) for body in read.records]
-    assert history == ENTRIES
+    wanted = GRAPH_ENTRIES if name.startswith("graph") else ENTRIES
+    assert history == wanted
     lines = (DATA / f"{name}.jsonl").read_text("utf-8").splitlines()
-    assert [from_json(line) for line in lines] == ENTRIES
+    assert [from_json(line) for line in lines] == wanted
     assert digest(history) == GOLDEN[name]
 
 
 @both_ways
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind)
+@pytest.mark.parametrize(
+    "entry", [*ENTRIES, *GRAPH_ENTRIES], ids=lambda entry: entry.kind
+)
 def test_an_entry_comes_back_equal_down_to_its_bytes(
     way: Way, entry: HistoryEntry
 ) -> None:

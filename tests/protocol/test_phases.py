@@ -27,6 +27,9 @@ from protocol._commands import (
     Compact,
     EditExtraData,
     EndChild,
+    EndGraph,
+    EndNode,
+    EndStep,
     Fail,
     Finish,
     Fork,
@@ -34,41 +37,61 @@ from protocol._commands import (
     NoteEvent,
     NoteExchange,
     NoteStart,
+    Pause,
     Receive,
     ReportLate,
     Request,
     Restore,
     SetStop,
+    StartGraph,
+    StartNode,
     StartRun,
+    TrimContext,
 )
-from protocol._phases import PHASES, TABLE, verdict
+from protocol._graph_entries import (
+    GraphEnd,
+    GraphStart,
+    Interrupt,
+    NodeEnd,
+    NodeTask,
+    StepEnd,
+    Trim,
+)
+from protocol._phases import COLUMNS, TABLE, Column, verdict
 from protocol._snapshot import value_of
 from protocol._value import PhaseName
 from protocol._work_entries import Answer, ChildEnd
 
 BY_HAND: dict[type[AnyCommand], str] = {
-    #               idle   thinking calling
-    AddMessage: "    apply  hold     hold",
-    Import: "        apply  refuse   refuse",
-    Finish: "        apply  apply    apply",
-    SetStop: "       apply  apply    apply",
-    Compact: "       apply  apply    refuse",
-    ClearToolResults: "apply apply   refuse",
-    EditExtraData: " apply  apply    apply",
-    Restore: "       apply  refuse   refuse",
-    Fork: "          apply  refuse   apply",
-    StartRun: "      apply  apply    apply",
-    Request: "       apply  wait     refuse",
-    Receive: "       refuse apply    refuse",
-    NoteEvent: "     apply  apply    apply",
-    Fail: "          apply  apply    apply",
-    CloseCall: "     refuse refuse   apply",
-    ReportLate: "    apply  apply    apply",
-    NoteExchange: "  apply  apply    apply",
-    NoteStart: "     refuse refuse   apply",
-    EndChild: "      apply  apply    apply",
-    Ask: "           apply  apply    apply",
-    AnswerQuestion: "apply  apply    apply",
+    #               idle   thinking calling  graph
+    AddMessage: "    apply  hold     hold refuse",
+    Import: "        apply  refuse   refuse refuse",
+    Finish: "        apply  apply    apply apply",
+    SetStop: "       apply  apply    apply apply",
+    Compact: "       apply  apply    refuse refuse",
+    ClearToolResults: "apply apply   refuse refuse",
+    EditExtraData: " apply  apply    apply apply",
+    Restore: "       apply  refuse   refuse apply",
+    Fork: "          apply  refuse   apply apply",
+    StartRun: "      apply  apply    apply apply",
+    Request: "       apply  wait     refuse refuse",
+    Receive: "       refuse apply    refuse refuse",
+    NoteEvent: "     apply  apply    apply apply",
+    Fail: "          apply  apply    apply apply",
+    CloseCall: "     refuse refuse   apply refuse",
+    ReportLate: "    apply  apply    apply refuse",
+    NoteExchange: "  apply  apply    apply apply",
+    NoteStart: "     refuse refuse   apply refuse",
+    EndChild: "      apply  apply    apply apply",
+    Ask: "           apply  apply    apply apply",
+    AnswerQuestion: "apply  apply    apply apply",
+    StartGraph: "    apply  refuse   refuse   apply",
+    StartNode: "     refuse refuse   refuse   apply",
+    EndNode: "       refuse refuse   refuse   apply",
+    EndStep: "       refuse refuse   refuse   apply",
+    Pause: "         refuse refuse   refuse   apply",
+    EndGraph: "      refuse refuse   refuse   apply",
+    TrimContext: "   refuse refuse   refuse   apply",
 }
 
 OLD_CALL = ToolCall(id="old", name="search", args={})
@@ -85,8 +108,28 @@ def close(call: ToolCall) -> CloseCall:
     return CloseCall(call=call, content="found", outcome="done")
 
 
-def state_in(phase: PhaseName) -> State:
+FIRST, SECOND = NodeTask("t-1", "one"), NodeTask("t-2", "two")
+
+
+def end_of(task: NodeTask) -> EndNode:
+    return EndNode(NodeEnd(task_id=task.id, node=task.node, outcome="done"))
+
+
+def a_thread() -> State:
+    """The thread of a graph in the middle of a run, with a question open."""
+    state = State()
+    start = StartGraph(GraphStart(tasks=(FIRST,)))
+    for command in (start, StartNode(FIRST), Ask(question=QUESTION)):
+        state._mailbox.send(command)
+    return state
+
+
+def state_in(column: Column) -> State:
     """A State with a turn behind it and a question open, in this phase."""
+    return a_thread() if column == "graph" else conversation_in(column)
+
+
+def conversation_in(phase: PhaseName) -> State:
     state = State(messages=[Message.user("find the bug")])
     turn = (Request(model="fake/one"), reply(OLD_CALL), close(OLD_CALL))
     for command in (*turn, Ask(question=QUESTION)):
@@ -127,12 +170,21 @@ LEGAL: dict[type[AnyCommand], Callable[[State], AnyCommand]] = {
     ),
     Ask: lambda state: Ask(question=ASKED),
     AnswerQuestion: lambda state: AnswerQuestion(answer=Answer(question_id="q-1")),
+    StartGraph: lambda state: StartGraph(GraphStart(tasks=(FIRST,))),
+    StartNode: lambda state: StartNode(FIRST),
+    EndNode: lambda state: end_of(FIRST),
+    EndStep: lambda state: EndStep(StepEnd(tasks=(SECOND,))),
+    Pause: lambda state: Pause(
+        (Interrupt("i-1", "one", "sure?"),), "interrupted_after"
+    ),
+    EndGraph: lambda state: EndGraph(GraphEnd(status="completed")),
+    TrimContext: lambda state: TrimContext(Trim(summary="so far")),
 }
 
 CELLS = [
-    pytest.param(kind, phase, row.split()[column], id=f"{kind.__name__}-{phase}")
+    pytest.param(kind, name, row.split()[column], id=f"{kind.__name__}-{name}")
     for kind, row in BY_HAND.items()
-    for column, phase in enumerate(PHASES)
+    for column, name in enumerate(COLUMNS)
 ]
 
 
@@ -140,18 +192,22 @@ def test_the_table_has_a_row_for_each_command() -> None:
     assert set(TABLE) == set(BY_HAND) == set(LEGAL)
 
 
-@pytest.mark.parametrize(("kind", "phase", "wanted"), CELLS)
+@pytest.mark.parametrize(("kind", "column", "wanted"), CELLS)
 def test_the_table_says_what_the_pages_say(
-    kind: type[AnyCommand], phase: PhaseName, wanted: str
+    kind: type[AnyCommand], column: Column, wanted: str
 ) -> None:
-    assert verdict(kind, phase) == wanted
+    assert verdict(kind, column) == wanted
 
 
-@pytest.mark.parametrize(("kind", "phase", "wanted"), CELLS)
+@pytest.mark.parametrize(("kind", "column", "wanted"), CELLS)
 def test_a_state_does_what_the_table_says(
-    kind: type[AnyCommand], phase: PhaseName, wanted: str
+    kind: type[AnyCommand], column: Column, wanted: str
 ) -> None:
-    state = state_in(phase)
+    state = state_in(column)
+    if kind is EndStep and column == "graph":
+        state._mailbox.send(end_of(FIRST))
+    if kind is Restore and column == "graph":
+        state._mailbox.send(EndGraph(GraphEnd(status="error")))
     command = LEGAL[kind](state)
     before = state.snapshot()
     if wanted in {"refuse", "wait"}:
