@@ -102,6 +102,7 @@ class RunNode(Node):
         "state",
         "steps",
         "task",
+        "total",
         "usage",
     )
 
@@ -129,6 +130,7 @@ class RunNode(Node):
         self.before = state.usage
         self.usage = NO_USAGE
         self.settled = False
+        self.total = self.before
         self.answer: Any = None
         self.error: BaseException | None = None
         self.outcome: ToolOutcomeKind = "done"
@@ -177,18 +179,36 @@ class RunNode(Node):
         return None
 
     def settle(self) -> None:
-        """Sum what the run used and tell the call above; only the first time counts."""
-        if self.settled:
-            return
-        self.settled = True
-        self.usage = self.state.usage.since(self.before)
-        if self.call is not None:
-            self.call.spent(self.usage)
+        """Sum what the run used and tell the call above.
+
+        A run that was given up is settled again when it has really ended: what it used
+        since goes up as a late result, through every run that was settled meanwhile.
+        """
+        run: RunNode | None = self
+        while run is not None:
+            run = run._settle_one()
+
+    def _settle_one(self) -> "RunNode | None":
+        """Settle this run; give the one above when that must be settled again."""
+        total = self.state.usage
+        if self.settled and total is self.total:
+            return None
+        usage = total.since(self.before)
+        grown = usage.since(self.usage) if self.settled else usage
+        self.settled, self.total, self.usage = True, total, usage
+        call = self.call
+        if call is None:
+            return None
+        call.spent(grown)
+        if call.outcome is None or not grown.requests:
+            return None
+        call.report_late("(stopped)", "cancelled")
+        above = run_above(call)
+        return above if above is not None and above.settled else None
 
     def end(self) -> None:
         """The run has ended: settle it, then tell whoever waits."""
-        if not self.ended:
-            self.settle()
+        self.settle()
         super().end()
 
     def give_up(self) -> None:
