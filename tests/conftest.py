@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+import trio
 
+from actors._sync import from_plain
 from tests.leaks import leaving_no_task, no_leaks
 
 SLOW_TIMEOUT_S = 900
@@ -26,6 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # The `nursery` fixture holds background tasks by design.
         if inspect.iscoroutinefunction(item.obj) and "nursery" not in item.fixturenames:
             item.obj = leaving_no_task(item.obj)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_side() -> None:
+    """Start the process's one trio thread for plain code: no test's leak."""
+    from_plain(trio.lowlevel.checkpoint)
 
 
 @pytest.fixture(autouse=True)
