@@ -209,6 +209,8 @@ class WireModel(Model):
             ContextTooLongError: The request does not fit.
             ProviderError: Anything else that keeps the provider from answering.
         """
+        # A mock transport may answer without a checkpoint of its own.
+        await trio.lowlevel.checkpoint_if_cancelled()
         body = self.body(request, stream=on_text is not None)
         shown = _Shown(on_text) if on_text is not None else None
         try:

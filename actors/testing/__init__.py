@@ -1,5 +1,6 @@
 """Kits and fakes to test agents, and what you build for them."""
 
+from ._check_model import check_model as check_model
 from ._check_reporter import check_reporter as check_reporter
 from ._check_store import check_store as check_store
 from ._disk import Fault as Fault
@@ -26,6 +27,7 @@ __all__ = [
     "Trial",
     "Violation",
     "cancel_sweep",
+    "check_model",
     "check_reporter",
     "check_store",
     "crash_disk",
