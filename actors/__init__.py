@@ -136,11 +136,13 @@ from .stores import FileStore as FileStore
 from .stores import MemoryStore as MemoryStore
 from .stores import PostgresStore as PostgresStore
 from .stores import Record as Record
-from .stores import Saved as Saved
 from .stores import SQLiteStore as SQLiteStore
+from .stores import Salvaged as Salvaged
+from .stores import Saved as Saved
 from .stores import Store as Store
 from .stores import TornTailWarning as TornTailWarning
 from .stores import refuse_conflict as refuse_conflict
+from .stores import salvage as salvage
 from .tools import Tool as Tool
 from .tools import tool as tool
 from .tools._execute import CurrentCall as CurrentCall
@@ -233,6 +235,7 @@ __all__ = [
     "RunStart",
     "RunStartEntry",
     "SQLiteStore",
+    "Salvaged",
     "Saved",
     "State",
     "StateSnapshot",
@@ -284,6 +287,7 @@ __all__ = [
     "open_supervisor",
     "quorum",
     "refuse_conflict",
+    "salvage",
     "set_message_ids",
     "tool",
     "waiting_for_user",

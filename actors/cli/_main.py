@@ -3,6 +3,8 @@
 import click
 
 from ._doctor import doctor
+from ._salvage import salvage_command
+from ._show import show
 from ._survey import survey
 
 
@@ -13,4 +15,6 @@ def main() -> None:
 
 
 main.add_command(doctor)
+main.add_command(salvage_command)
+main.add_command(show)
 main.add_command(survey)

@@ -7,6 +7,8 @@ from ._memory import MemoryStore as MemoryStore
 from ._postgres import PostgresStore as PostgresStore
 from ._record import Record as Record
 from ._record import Saved as Saved
+from ._salvage import Salvaged as Salvaged
+from ._salvage import salvage as salvage
 from ._sqlite import SQLiteStore as SQLiteStore
 from ._store import Store as Store
 
@@ -16,10 +18,12 @@ __all__ = [
     "PostgresStore",
     "Record",
     "SQLiteStore",
+    "Salvaged",
     "Saved",
     "Store",
     "TornTailWarning",
     "refuse_conflict",
+    "salvage",
 ]
 
 for _name in __all__:

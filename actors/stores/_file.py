@@ -20,11 +20,13 @@ from protocol import StoreDamaged, StoreUnknown
 from protocol._ids import check_state_id
 from protocol._records import CHAIN_START, scan, seal
 
+from ._body import unpack
 from ._disk import Disk, DiskFile, LocalDisk
 from ._info import page_of
 from ._lease import refuse_conflict
 from ._log import Log, append, go_on, is_part_of
 from ._record import Info, Record, Saved
+from ._salvage import Remains, remains_of
 from ._store import Store
 
 Durability: TypeAlias = Literal["full", "relaxed"]
@@ -163,6 +165,17 @@ class FileStore(Store):
                 self._suspects.pop(state_id, None)
                 if self._sync:
                     self._disk.sync_folder(self._folder)
+
+    def remains(self, state_id: str) -> Remains | None:
+        """What is left of a damaged State, for `salvage`."""
+        with self._locked(check_state_id(state_id), create=False) as file:
+            if file is None:
+                return None
+            data = file.read(0, file.size())
+        info, _ = unpack([])
+        with suppress(StoreDamaged):
+            info, _ = unpack(scan(data).records)
+        return remains_of(data, CHAIN_START, info)
 
     def statistics(self) -> FileStoreStatistics:
         """A frozen picture of this store."""

@@ -26,7 +26,9 @@ from ._rows import (
     listed,
     names_of,
     record_of,
+    remains_of_rows,
 )
+from ._salvage import Remains
 from ._writer import Job
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
@@ -259,6 +261,11 @@ class PostgresTables:
             return None
         entries, count, checksum, info, records = found[0]
         return record_of(state_id, (entries, count, checksum, info), records)
+
+    def remains(self, state_id: str) -> Remains | None:
+        """What is left of a damaged State; see `salvage`."""
+        found = self._ask(_READ, [state_id])
+        return remains_of_rows(state_id, found[0][3], found[0][4]) if found else None
 
     def list(
         self, limit: int, after: Saved | None, filters: dict[str, Any]

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
@@ -21,6 +22,7 @@ from ._body import pack, unpack
 from ._info import EQUAL_FILTERS, TIME_FILTERS, check_filters
 from ._lease import refuse_conflict
 from ._record import Record, Saved
+from ._salvage import Remains, remains_of
 from ._writer import Job
 
 FORMAT = 1
@@ -161,6 +163,14 @@ def record_of(
             f"State {state_id!r} has {len(bodies)} entries where {entries} were written"
         )
     return Record(bodies, info_from(state_id, info))
+
+
+def remains_of_rows(state_id: str, info: str, records: Sequence[bytes]) -> Remains:
+    """What is left of a State whose rows are damaged, for `salvage`."""
+    readable: dict[str, Any] = {}
+    with suppress(StoreDamaged):
+        readable = info_from(state_id, info)
+    return remains_of(b"".join(records), first_checksum(state_id), readable)
 
 
 def info_from(state_id: str, text: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from protocol import StoreDamaged, StoreUnknown
 
@@ -27,7 +27,9 @@ from ._rows import (
     listed,
     names_of,
     record_of,
+    remains_of_rows,
 )
+from ._salvage import Remains
 from ._writer import Job
 
 BUSY_TIMEOUT_S = 30.0
@@ -167,6 +169,10 @@ class SQLiteCommitter(Committer):
         db.executemany(_ADD, [(number, r, name) for name, number, r in group.records])
 
 
+_Rows: TypeAlias = tuple[tuple[int, int, int, str], list[bytes]]
+"""Of a State the entries, records, checksum and info, and its records."""
+
+
 class SQLiteTables:
     """The connection for reading; it is used by one thread at a time."""
 
@@ -193,6 +199,20 @@ class SQLiteTables:
 
     def read(self, state_id: str) -> Record | None:
         """The State's record; see `Store.read`."""
+        found = self._rows(state_id)
+        return None if found is None else record_of(state_id, *found)
+
+    def remains(self, state_id: str) -> Remains | None:
+        """What is left of a damaged State; see `salvage`."""
+        found = self._rows(state_id)
+        if found is None:
+            return None
+        (_, _, _, info), records = found
+        return remains_of_rows(state_id, info, records)
+
+    def _rows(
+        self, state_id: str
+    ) -> tuple[tuple[int, int, int, str], list[bytes]] | None:
         with self._snapshot() as db:
             row = db.execute(
                 "SELECT key, entries, records, checksum, info FROM states WHERE id = ?",
@@ -202,7 +222,7 @@ class SQLiteTables:
                 return None
             begin = row[0] * _NUMBERS
             found = db.execute(_RECORDS, (begin, begin + _NUMBERS)).fetchall()
-        return record_of(state_id, row[1:], [record for (record,) in found])
+        return row[1:], [record for (record,) in found]
 
     def list(
         self, limit: int, after: Saved | None, filters: dict[str, Any]

@@ -10,6 +10,7 @@ from protocol._ids import check_state_id
 
 from ._binding import Write
 from ._record import Info, Record, Saved
+from ._salvage import Remains
 from ._store import Store
 from ._writer import Job, Writer
 
@@ -19,6 +20,10 @@ class Tables(Protocol):
 
     def read(self, state_id: str) -> Record | None:
         """The State's record; see `Store.read`."""
+        ...
+
+    def remains(self, state_id: str) -> Remains | None:
+        """What is left of a damaged State; see `salvage`."""
         ...
 
     def list(
@@ -78,6 +83,10 @@ class TableStore(Store):
     async def adelete(self, state_id: str) -> None:
         """The same for a task. A cancel waits until the outcome is known."""
         await self._writer.ado(self._delete_job(state_id))
+
+    def remains(self, state_id: str) -> Remains | None:
+        """What is left of a damaged State, for `salvage`."""
+        return self._tables.remains(check_state_id(state_id))
 
     def _delete_job(self, state_id: str) -> Job:
         return Job(fn=partial(self._delete, check_state_id(state_id)))

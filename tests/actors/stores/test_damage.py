@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from actors import FileStore, Message, SQLiteStore, State, Store, StoreDamaged
+from actors import (
+    FileStore,
+    MemoryStore,
+    Message,
+    SQLiteStore,
+    State,
+    Store,
+    StoreConflict,
+    StoreDamaged,
+    salvage,
+)
 
 RECORDS = 20
 
@@ -162,3 +172,49 @@ def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     db.close()
     with pytest.raises(StoreDamaged, match="has format 99, and this version reads 1"):
         SQLiteStore(place)
+
+
+def test_salvage_keeps_what_stands_before_the_damage(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "from")
+    state = twenty_records(store)
+    log = tmp_path / "from" / "a.log"
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+    into = MemoryStore()
+    saved = salvage(FileStore(tmp_path / "from"), "a", into)
+    kept = into.load("a").history
+    assert kept == state.history[: saved.entries]
+    assert saved.entries + saved.lost_records == RECORDS - 1, "one record is damaged"
+    assert 5 < saved.entries < 15
+    assert log.read_bytes() == data, "the damaged log stays as it is"
+    with pytest.raises(StoreConflict):
+        salvage(FileStore(tmp_path / "from"), "a", into)
+
+
+def test_salvage_keeps_what_stands_before_a_lost_row(tmp_path: Path) -> None:
+    place = tmp_path / "states.db"
+    with SQLiteStore(place, durability="relaxed") as store:
+        fork = twenty_records(store).fork()
+        store.save(fork)
+        with sqlite3.connect(place) as db:
+            db.execute("DELETE FROM records WHERE key % 4294967296 = 7")
+        db.close()
+        into = MemoryStore()
+        saved = salvage(store, "a", into)
+        assert (saved.entries, saved.lost_records) == (7, 12)
+        whole = salvage(store, fork.id, into)
+        assert (whole.entries, whole.lost_records) == (RECORDS, 0)
+        assert into.load(fork.id).forked_from == fork.forked_from
+
+
+def test_salvage_of_what_cannot_be_salvaged_says_why(tmp_path: Path) -> None:
+    store, into = FileStore(tmp_path), MemoryStore()
+    with pytest.raises(LookupError, match="no State 'a'"):
+        salvage(store, "a", into)
+    with pytest.raises(TypeError, match="MemoryStore cannot look"):
+        salvage(into, "a", into)
+    store.write("a", [b"no entry"], {"writer": "w"}, expected=0)
+    with pytest.raises(LookupError, match="nothing of State 'a' can be read"):
+        salvage(store, "a", into)
+    assert into.list() == []

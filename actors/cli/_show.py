@@ -1,0 +1,201 @@
+"""`callboard show`: what is in a store, and one conversation as a person reads it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.tree import Tree
+
+from actors import Message, Saved, State, Store, StoreDamaged, ToolResultBlock, Usage
+
+from ._open_store import opened
+
+# Wide enough that a pipe gets each row on one line.
+_PLAIN_COLUMNS = 160
+_TREE_ROWS_MAX = 200
+_RESULT_CHARACTERS_MAX = 2_000
+
+
+@click.command()
+@click.argument("store", callback=opened)
+@click.argument("state_id", metavar="[ID]", required=False)
+@click.option("--agent", help="Only States that this agent ran last.")
+@click.option("--parent", help="Only children of this State.")
+@click.option(
+    "--phase", type=click.Choice(["idle", "thinking", "calling"]), help="Only these."
+)
+@click.option("--finished/--open", default=None, help="Only finished ones, or others.")
+@click.option("--limit", default=50, show_default=True, help="How many rows at most.")
+def show(
+    store: Store, state_id: str | None, limit: int, finished: bool | None, **asked: Any
+) -> None:
+    """Show the States in STORE, or the conversation, tree and usage of ID.
+
+    STORE is the folder of a FileStore, the file of a SQLiteStore, or a postgresql://
+    address.
+    """
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PLAIN_COLUMNS)
+    filters = {name: value for name, value in asked.items() if value is not None}
+    if finished is not None:
+        filters["finished"] = finished
+    with store:
+        try:
+            if state_id is None:
+                console.print(_list(store.list(limit=limit, **filters)))
+            else:
+                _show_state(console, store, state_id)
+        except (LookupError, ValueError, OSError, StoreDamaged) as fault:
+            raise click.ClickException(str(fault)) from fault
+
+
+def _list(found: Iterable[Saved]) -> Table:
+    table = Table(box=box.SIMPLE)
+    for heading in ("id", "agent", "status", "title"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("turns", "entries", "tokens", "cost"):
+        table.add_column(heading, justify="right")
+    table.add_column("updated (UTC)")
+    for saved in found:
+        info = saved.info
+        table.add_row(
+            escape(saved.id),
+            escape(info.get("agent") or ""),
+            _status(info) if saved.damage is None else "[red]damaged[/]",
+            escape(saved.damage or info.get("title") or ""),
+            f"{info.get('turn', 0):,}",
+            f"{info.get('entries', 0):,}",
+            f"{_tokens(info):,}",
+            _dollars(info.get("cost")),
+            _moment(info.get("updated")),
+        )
+    return table
+
+
+def _status(info: Mapping[str, Any]) -> str:
+    if info.get("questions"):
+        return "[yellow]waits for an answer[/]"
+    if info.get("finished"):
+        return "finished"
+    return str(info.get("phase") or "")
+
+
+def _tokens(info: Mapping[str, Any]) -> int:
+    return int(info.get("input_tokens") or 0) + int(info.get("output_tokens") or 0)
+
+
+def _dollars(cost: float | None) -> str:
+    return "?" if cost is None else f"${cost:,.4f}"
+
+
+def _moment(seconds: float | None) -> str:
+    if not seconds:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _show_state(console: Console, store: Store, state_id: str) -> None:
+    state = store.load(state_id)
+    info = store.read(state_id)
+    assert info is not None, "it was just loaded"
+    facts = info.info
+    line = f"State {state_id}: {facts.get('agent') or 'no agent'}"
+    line += f" on {facts.get('model') or 'no model'}, turn {state.turn}, {state.phase}"
+    if state.finished:
+        line += ", finished"
+    console.print(line, markup=False, highlight=False)
+    if state.parent_id is not None:
+        console.print(f"child of {state.parent_id}", markup=False, highlight=False)
+    if state.forked_from is not None:
+        origin = state.forked_from
+        text = f"forked from {origin.id} after {origin.entries} entries"
+        console.print(text, markup=False, highlight=False)
+    console.print()
+    _show_conversation(console, state)
+    _show_tree(console, store, state_id, facts)
+    _show_usage(console, state.usage)
+
+
+def _show_conversation(console: Console, state: State) -> None:
+    for message in state.messages:
+        _show_message(console, message, "")
+    for message in state.held_messages:
+        _show_message(console, message, " (held)")
+    for call in state.pending_calls:
+        console.print(f"pending: {call.name} ({call.id})", markup=False)
+    for question in state.questions:
+        console.print(f"open question {question.id}: {question.prompt}", markup=False)
+    if state.stopped is not None:
+        console.print(f"stopped: {state.stopped!r}", markup=False)
+    console.print()
+
+
+def _show_message(console: Console, message: Message, mark: str) -> None:
+    for who, text in _parts(message):
+        console.print(f"{who}{mark}", style="bold", markup=False, highlight=False)
+        for line in text.splitlines() or [""]:
+            console.print(f"  {line}", markup=False, highlight=False)
+
+
+def _parts(message: Message) -> Iterator[tuple[str, str]]:
+    """Who says what: the text of a message, each call, each result."""
+    results = [b for b in message.content if isinstance(b, ToolResultBlock)]
+    if results:
+        for block in results:
+            text = str(block.output)[:_RESULT_CHARACTERS_MAX]
+            yield f"result of {block.name or block.call_id}", text
+        return
+    others = [b.type for b in message.content if b.type not in {"text", "tool_call"}]
+    text = message.text() + "".join(f" [{kind}]" for kind in others)
+    if text.strip() or not message.tool_calls:
+        yield message.role, text
+    for call in message.tool_calls:
+        yield f"calls {call.name}", repr(dict(call.args))
+
+
+def _show_tree(
+    console: Console, store: Store, state_id: str, info: Mapping[str, Any]
+) -> None:
+    """The States that its calls started, and theirs, as far as they are here."""
+    root = Tree(_leaf(state_id, info))
+    waiting, rows = [(state_id, root)], 0
+    while waiting and rows < _TREE_ROWS_MAX:
+        parent, branch = waiting.pop(0)
+        for child in reversed(store.list(parent=parent, limit=_TREE_ROWS_MAX)):
+            if child.damage is None and child.id != parent:
+                rows += 1
+                waiting.append((child.id, branch.add(_leaf(child.id, child.info))))
+    if rows:
+        console.print(root)
+    if rows >= _TREE_ROWS_MAX:
+        console.print("and more")
+
+
+def _leaf(state_id: str, info: Mapping[str, Any]) -> str:
+    parts = [escape(info.get("agent") or "-"), _status(info)]
+    parts += [f"{_tokens(info):,} tokens", _dollars(info.get("cost"))]
+    return f"{escape(state_id)}  [dim]{', '.join(parts)}[/]"
+
+
+def _show_usage(console: Console, usage: Usage) -> None:
+    table = Table(box=box.SIMPLE)
+    table.add_column("usage", overflow="fold")
+    for heading in ("requests", "input", "output", "cache read", "cache write", "cost"):
+        table.add_column(heading, justify="right")
+    for name, part in [*usage.by_model.items(), ("all", usage)]:
+        table.add_row(
+            escape(name),
+            f"{part.requests:,}",
+            f"{part.input_tokens:,}",
+            f"{part.output_tokens:,}",
+            f"{part.cache_read_tokens:,}",
+            f"{part.cache_write_tokens:,}",
+            _dollars(part.cost),
+        )
+    console.print(table)

@@ -1,0 +1,171 @@
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from actors import (
+    AgentInfo,
+    FileStore,
+    Message,
+    ModelReplyEntry,
+    ModelRequestEntry,
+    Reply,
+    RunStartEntry,
+    SQLiteStore,
+    State,
+    Store,
+    ToolCall,
+    ToolResultEntry,
+    Usage,
+)
+from actors.cli import main
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(each) for each in arguments])
+
+
+def conversation() -> State:
+    call = ToolCall(id="c1", name="search", args={"query": "bug"})
+    asks = Message(role="assistant", content=(call,))
+    usage = Usage(input_tokens=1_000, output_tokens=20, requests=1, cost=0.5)
+    return State(
+        id="root",
+        history=[
+            RunStartEntry(content=AgentInfo(name="lead", model="fake/big")),
+            *State(messages=[Message.user("Find [the] bug")]).history,
+            ModelRequestEntry(content="fake/big"),
+            ModelReplyEntry(
+                content=Reply(message=asks, usage=usage.for_model("fake/big"))
+            ),
+            ToolResultEntry(
+                content="line 3", call=call, outcome="done", message_id="m"
+            ),
+            ModelRequestEntry(content="fake/big"),
+            ModelReplyEntry(content=Reply(message=Message.assistant("It is line 3."))),
+        ],
+    )
+
+
+def child(parent: str, name: str) -> State:
+    start = RunStartEntry(
+        content=AgentInfo(name="helper"), parent_id=parent, parent_call_id="c1"
+    )
+    return State(id=name, history=[start])
+
+
+def fill(store: Store) -> None:
+    with store:
+        store.save(conversation())
+        store.save(child("root", "kid"))
+        store.save(child("kid", "grandkid"))
+        finished = State(id="done", messages=[Message.user("short")])
+        finished.finish("yes")
+        store.save(finished)
+
+
+@pytest.fixture(params=["files", "states.db"])
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    found = tmp_path / str(request.param)
+    fill(SQLiteStore(found) if found.suffix else FileStore(found))
+    return found
+
+
+def ids(result: Result) -> set[str]:
+    assert result.exit_code == 0, result.output
+    rows = [line.split() for line in result.output.splitlines() if line.strip()]
+    return {row[0] for row in rows} & {"root", "kid", "grandkid", "done"}
+
+
+def test_the_list_has_a_row_for_each_state(place: Path) -> None:
+    result = run("show", place)
+    assert ids(result) == {"root", "kid", "grandkid", "done"}
+    row = next(line for line in result.output.splitlines() if " root " in line)
+    assert "lead" in row
+    assert "Find [the] bug" in row
+    assert "1,020" in row
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--agent", "helper"], {"kid", "grandkid"}),
+        (["--parent", "root"], {"kid"}),
+        (["--finished"], {"done"}),
+        (["--open", "--agent", "lead"], {"root"}),
+        (["--phase", "calling"], set[str]()),
+    ],
+)
+def test_the_list_is_filtered(
+    place: Path, options: list[str], expected: set[str]
+) -> None:
+    assert ids(run("show", place, *options)) == expected
+
+
+def test_the_list_has_at_most_as_many_rows_as_asked_for(place: Path) -> None:
+    assert len(ids(run("show", place, "--limit", "2"))) == 2
+
+
+def test_a_state_is_shown_as_a_conversation_with_its_tree_and_usage(
+    place: Path,
+) -> None:
+    result = run("show", place, "root")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.output.split())
+    assert "State root: lead on fake/big, turn 2, idle" in text
+    said = ["user Find [the] bug", "calls search {'query': 'bug'}"]
+    said += ["result of search line 3", "assistant It is line 3."]
+    places = [text.index(part) for part in said]
+    assert places == sorted(places)
+    assert text.index("kid helper") < text.index("grandkid helper")
+    assert "fake/big 1 1,000 20 0 0 $0.5000" in text
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    result = run("show", tmp_path / "gone")
+    assert result.exit_code == 2
+    assert "there is no store at" in result.output
+    assert not (tmp_path / "gone").exists()
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello" * 200)
+    result = run("show", tmp_path / "text")
+    assert result.exit_code == 2
+    assert "not a database" in result.output
+
+
+def test_a_state_that_is_not_there_is_an_error(place: Path) -> None:
+    result = run("show", place, "nobody")
+    assert result.exit_code == 1
+    assert "Error: the store has no State 'nobody'" in result.output
+
+
+def test_a_damaged_state_is_listed_and_salvaged(tmp_path: Path) -> None:
+    fill(FileStore(tmp_path / "files"))
+    log = tmp_path / "files" / "root.log"
+    with FileStore(tmp_path / "files") as store:
+        state = store.load("root")
+        for text in ("uno", "due", "tre"):
+            state.add_message(Message.user(text))
+            store.save(state)
+    log.write_bytes(log.read_bytes().replace(b"uno", b"nuo", 1) + b"x")
+    listed = run("show", tmp_path / "files")
+    assert "damaged" in listed.output
+    assert ids(listed) == {"root", "kid", "grandkid", "done"}
+    shown = run("show", tmp_path / "files", "root")
+    assert shown.exit_code == 1
+    assert "Error: the log of State 'root' is damaged at byte" in shown.output
+    saved = run("salvage", tmp_path / "files", tmp_path / "new.db")
+    assert saved.exit_code == 0, saved.output
+    assert "kid: 1 entries saved\n" in saved.output
+    assert "root: 7 entries saved; behind the damage 2 whole records" in saved.output
+    assert ids(run("show", tmp_path / "new.db")) == {"root", "kid", "grandkid", "done"}
+
+
+def test_salvage_does_not_write_over_what_is_there(place: Path, tmp_path: Path) -> None:
+    assert run("salvage", place, tmp_path / "new", "kid").exit_code == 0
+    again = run("salvage", place, tmp_path / "new", "kid", "root")
+    assert again.exit_code == 1
+    assert "kid: not saved: cannot append to State 'kid'" in again.output
+    assert "root: 7 entries saved" in again.output
