@@ -58,6 +58,7 @@ class CallNode(Node):
         self.outcome: ToolOutcomeKind | None = None
         self.error: BaseException | None = None
         self.timeout: trio.CancelScope | None = None
+        self.has_begun = False
         self.is_cut = False
 
     @property
@@ -133,5 +134,5 @@ class CallNode(Node):
     def give_up(self) -> None:
         """It did not stop within its grace: close it, and say so."""
         how, why = self.how_stopped()
-        self.close(f"({why}, {DEAF})", how)
+        self.close(f"({why}, {DEAF})" if self.has_begun else f"({why})", how)
         self.end()

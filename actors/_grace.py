@@ -8,10 +8,10 @@ from arriving at all, so the tool's own steps are watched for it.
 
 from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 import trio
-from outcome import Error
+from trio.lowlevel import Abort
 
 T = TypeVar("T")
 
@@ -20,14 +20,44 @@ def cancelled_from_outside(scope: trio.CancelScope) -> bool:
     """Whether a scope around this one has been cancelled.
 
     trio does not say this in public; `tests/actors/test_grace.py` fails when the
-    private name is gone.
+    private names used in this file are gone.
     """
     status: Any = scope._cancel_status
     return status is not None and bool(status.parent.effectively_cancelled)
 
 
-def _is_cancelled(value: object) -> bool:
-    return isinstance(value, Error) and isinstance(value.error, trio.Cancelled)
+class _Delivery:
+    """Whether a cancel from outside a scope has been given to the code inside.
+
+    Whoever waits has handed trio a function that ends the wait. Either it does, and the
+    wait raises Cancelled; or it takes the Cancelled from trio and raises it later, as
+    nurseries do; or it does nothing, and the cancel comes at the next wait.
+    """
+
+    def __init__(self, scope: trio.CancelScope) -> None:
+        self._scope = scope
+        self.done = False
+
+    def _note(self) -> None:
+        self.done = self.done or cancelled_from_outside(self._scope)
+
+    def watch(self, trap: Any) -> Any:
+        """The same trap, with a function that takes note."""
+        abort = getattr(trap, "abort_func", None)
+        if abort is None or self.done:
+            return trap
+
+        def noting(raise_cancel: Callable[[], Never]) -> Abort:
+            def note_and_raise() -> Never:
+                self._note()
+                raise_cancel()
+
+            said: Abort = abort(note_and_raise)
+            if said is Abort.SUCCEEDED:
+                self._note()
+            return said
+
+        return type(trap)(noting)
 
 
 @coroutine
@@ -36,25 +66,24 @@ def _watched(
 ) -> Generator[Any, Any, T]:
     """Run ``work`` step by step; shield it when it goes on awaiting after a Cancelled.
 
-    trio sends what came of an await as an outcome, so a Cancelled is seen as a value.
-    Only at the next await has it left the scopes that trio's own functions open.
+    Only at its next await has the Cancelled left the scopes that trio's own functions
+    open, and which would keep it once it is shielded.
     """
+    delivery = _Delivery(scope)
     step: Callable[[Any], Any] = work.send
     value: Any = None
-    cancelled = False
     while True:
         try:
             trap = step(value)
         except StopIteration as done:
             result: T = done.value
             return result
-        if cancelled and not scope.shield:
+        if delivery.done and not scope.shield:
             scope.shield = True
             scope.deadline = until()
         try:
-            value = yield trap
+            value = yield delivery.watch(trap)
             step = work.send
-            cancelled = _is_cancelled(value) and cancelled_from_outside(scope)
         except BaseException as error:  # noqa: BLE001 - all of it belongs to the work
             step, value = work.throw, error
 

@@ -45,6 +45,8 @@ class Node:
         "children",
         "depth",
         "ended",
+        "has_begun",
+        "has_deaf",
         "id",
         "on_end",
         "parent",
@@ -67,6 +69,8 @@ class Node:
         self._scope: trio.CancelScope | None = None
         self.stop: Stop | None = None
         self.until: float | None = None
+        self.has_begun = True
+        self.has_deaf = False
         self.ended = False
         self.on_end: Callable[[Node], None] | None = None
         self._done: trio.Event | None = None

@@ -291,13 +291,13 @@ class Supervisor:
             node.give_up()
 
     def _name(self, node: Node) -> None:
-        """Report what did not stop, but not those that only waited for it."""
-        if not node.has_deaf:
+        """Report what did not stop; not who waited for it, or had not begun."""
+        if node.has_begun and not node.has_deaf:
             reason = None if node.stop is None else node.stop.reason
             self.unstopped.append(
                 Unstopped(path=node.path, call_id=node.call_id, reason=reason)
             )
-        if node.parent is not None:
+        if node.parent is not None and node.has_begun:
             node.parent.has_deaf = True
 
     async def stop_all(self, stop: Stop) -> None:

@@ -54,6 +54,7 @@ async def execute(
     turn: "Turn", node: CallNode, tool: "Tool", arguments: dict[str, Any]
 ) -> None:
     """Run a call and record what came of it; raises only a cancel."""
+    node.has_begun = True
     try:
         if turn.announced:
             await turn.start(node)
@@ -96,9 +97,10 @@ async def _in_time(
 ) -> Any:
     if tool.timeout_s is None:
         return await _once(turn, node, tool, work)
-    with trio.move_on_after(tool.timeout_s) as node.timeout:
+    with trio.move_on_after(tool.timeout_s) as timeout:
+        node.timeout = timeout
         return await _once(turn, node, tool, work)
-    assert node.timeout.cancelled_caught, "the block returns otherwise"
+    assert timeout.cancelled_caught, "the block returns otherwise"
     node.take_time_again()
     text = f"timed out after {tool.timeout_s:g} s"
     raise ToolError(f"{text}, {CUT}" if node.is_cut else text)

@@ -53,7 +53,6 @@ class Turn:
         self._running: dict[CallNode, None] = {}
         self._over: trio.Event | None = None
         self._filling = False
-        self._starting: CallNode | None = None
 
     async def use(self, calls: Sequence[ToolCall]) -> None:
         """Give every one of these open calls its result.
@@ -212,30 +211,16 @@ class Turn:
         """Start what the window has room for; told by each that ends.
 
         What ends at once, while this starts it, is met by the loop and not by another
-        call of this: a thousand refusals in a row nest no frames. A task starts once
-        the one before it has begun: trio itself promises no order.
+        call of this: a thousand refusals in a row nest no frames.
         """
         if self._filling:
             return
         self._filling = True
-        while self._has_room():
+        while self._waiting and len(self._running) < self.agent.max_parallel:
             self._start(*self._waiting.popleft())
         self._filling = False
         if not self._running and self._over is not None:
             self._over.set()
-
-    def _has_room(self) -> bool:
-        return (
-            bool(self._waiting)
-            and self._starting is None
-            and len(self._running) < self.agent.max_parallel
-        )
-
-    def begun(self, node: CallNode) -> None:
-        """The task of a call runs: the next one may start."""
-        if self._starting is node:
-            self._starting = None
-            self._fill()
 
     def _start(self, node: CallNode, tool: "Tool", arguments: dict[str, Any]) -> None:
         self._running[node] = None
@@ -243,7 +228,6 @@ class Turn:
         if isinstance(tool.fn, RunAgent):
             self._start_child(node, tool.fn.agent, arguments["prompt"])
             return
-        self._starting = node
         self.run.supervisor.spawn(
             node, execute, self, node, tool, arguments, lane=self._lane
         )

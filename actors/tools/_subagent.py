@@ -103,6 +103,7 @@ def run_child(
     except RunCancelled as error:
         turn.close(node, f"({error})", "cancelled", error)
         return
+    node.has_begun = True
     child.before = NO_USAGE  # what an earlier process used was counted by nobody
     child.on_end = partial(_child_ended, turn, node)
     node.supervisor.spawn(child, agent.drive, child, lane=lane)
