@@ -92,7 +92,7 @@ def _tool_choice(choice: str) -> dict[str, Any]:
 def _messages(turns: list[Turn], marks: tuple[int, ...]) -> list[dict[str, Any]]:
     """Return messages of alternating roles that begin and end with the user."""
     messages: list[dict[str, Any]] = []
-    waiting = sorted(marks)
+    waiting = sorted(marks)[1 - CACHE_MARKS_MAX :]  # one mark is for the instructions
     for turn in turns:
         role = "assistant" if _is_assistant(turn) else "user"
         content = [*_content(turn)] or [{"type": "text", "text": NOTHING_SAID}]

@@ -53,12 +53,11 @@ def as_model(
     """
     if isinstance(model, Model):
         return _checked(model, base_url, client)
-    provider, name = _parted(
-        _text(model), known=base_url is not None or client is not None
-    )
+    theirs = [name for name in ("anthropic", "openai") if is_sdk_client(client, name)]
+    provider, name = _parted(_text(model), known=bool(base_url or theirs))
     if not name.strip():
         raise ValueError(f"{model!r} names no model: {_WAYS}")
-    if provider == COMPATIBLE and is_sdk_client(client, "anthropic"):
+    if provider == COMPATIBLE and theirs == ["anthropic"]:
         provider = "anthropic"
     url = base_url or _URLS.get(provider, OPENAI_URL)
     if provider == "anthropic":

@@ -10,6 +10,7 @@ from protocol import (
     ContentBlock,
     DocumentBlock,
     ImageBlock,
+    MediaRef,
     RawBlock,
     ReasoningBlock,
     TextBlock,
@@ -150,17 +151,14 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
         audio = {"data": block.media.data_base64, "format": kind}
         return {"type": "input_audio", "input_audio": audio}
     elif isinstance(block, DocumentBlock) and block.media is not None:
-        file = _file(block)
+        file = _file(block.media)
         if file is not None:
             return {"type": "file", "file": file}
     text = in_words(block)
     return {"type": "text", "text": text} if text else None
 
 
-def _file(block: DocumentBlock) -> dict[str, Any] | None:
-    media = block.media
-    if media is None:
-        return None
+def _file(media: MediaRef) -> dict[str, Any] | None:
     if media.file_id is not None:
         return {"file_id": media.file_id}
     if media.data_base64 is None:

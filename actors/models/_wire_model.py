@@ -183,20 +183,21 @@ class WireModel(Model):
         name = f"{self.provider}/{self.model}"
         window, price = known(name)
         put(self, "name", name)
-        put(self, "key", f"{name} at {self.base_url}")
         put(self, "context_window", self.context_window or window)
         put(self, "price", self.price or price)
-        sdk = None
+        sdk, address = None, self.base_url
         if is_sdk_client(self.client, self.sdk):
             sdk = SdkChannel(
                 self.client, self.sdk_method, self.sdk_fields, self.timeout_s
             )
+            address = str(self.client.base_url)
         put(self, "_sdk_channel", sdk)
+        put(self, "key", f"{name} at {address}")
 
     @property
+    @abstractmethod
     def key_variables(self) -> tuple[str, ...]:
         """The environment variables that may hold the key, first come first."""
-        raise NotImplementedError
 
     async def arespond(
         self, request: Request, on_text: OnText | None, on_event: OnEvent

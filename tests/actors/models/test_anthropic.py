@@ -269,6 +269,17 @@ def test_the_context_is_cached_up_to_the_last_two_user_turns() -> None:
     assert marks_of(*longer) == ["tools", "2.1", "4.0"]
 
 
+def test_a_request_has_no_more_marks_than_the_format_allows() -> None:
+    class Eager(Anthropic):
+        def mark_cache(self, request: Request) -> tuple[int, ...]:
+            return tuple(range(len(request.messages)))
+
+    talk = [Message.user("a"), Message.assistant("b")] * 5
+    request = Request(messages=talk, system="s")
+    sent = Eager("m", api_key="k").body(request, stream=False)
+    assert str(sent).count("cache_control") == 4
+
+
 async def test_a_whole_answer_is_read() -> None:
     server = Server(
         message(

@@ -57,6 +57,14 @@ def test_a_name_of_nothing_raises_with_what_to_write(given: str) -> None:
         as_model(given)
 
 
+async def test_a_plain_client_does_not_say_where_to_ask() -> None:
+    async with httpx2.AsyncClient() as client:
+        with pytest.raises(ValueError, match="names no model"):
+            as_model("tiny", client=client)
+        model: Any = as_model("tiny", base_url=LOCAL, client=client)
+        assert model.client is client
+
+
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(TypeError, match=r"write FunctionModel\(fn\)"):
         as_model(len)  # type: ignore[arg-type]  # is what is tested
