@@ -33,6 +33,7 @@ class CallNode(Node):
         "call",
         "child_ids",
         "error",
+        "has_thread",
         "is_cut",
         "outcome",
         "reported",
@@ -57,6 +58,7 @@ class CallNode(Node):
         self.reported = NO_USAGE
         self.outcome: ToolOutcomeKind | None = None
         self.error: BaseException | None = None
+        self.has_thread = False
         self.timeout: trio.CancelScope | None = None
         self.has_begun = False
         self.is_cut = False

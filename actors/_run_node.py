@@ -200,8 +200,8 @@ class RunNode(Node):
         if call is None:
             return None
         call.spent(grown)
-        if call.outcome is None or not grown.requests:
-            return None
+        if call.outcome is None or call.has_thread or not grown.requests:
+            return None  # its result counts it, or what its thread delivers
         call.report_late("(stopped)", "cancelled")
         above = run_above(call)
         return above if above is not None and above.settled else None

@@ -144,9 +144,11 @@ async def _in_thread(
         finally:
             threads.give_back(node)
         done.set()
+        node.has_thread = False
         if node.outcome is not None:
             late(turn, node, tool, result[0])
 
+    node.has_thread = True
     node.supervisor.background(in_thread)
     try:
         await done.wait()
