@@ -27,7 +27,8 @@ from ._fold import fold
 from ._graph_rules import GRAPH_RULES
 from ._graph_value import GraphThread
 from ._phases import REFUSED_IN, TABLE, Column
-from ._rules import RULES, Clock, Rule
+from ._rules import RULES
+from ._turn_rules import TURN_RULES, Clock, Rule
 from ._value import Calling, Thinking, Value
 
 
@@ -109,7 +110,7 @@ def _refuse(value: Value, command: Command, now: Clock) -> None:
 def _rules(column: Column) -> dict[type[Command], Rule]:
     """THE table for one column, with the rule or the refusal of each command."""
     refused = REFUSED_IN[column]
-    rules = RULES | GRAPH_RULES
+    rules = RULES | TURN_RULES | GRAPH_RULES
     return {kind: _refuse if kind in refused else rules[kind] for kind in TABLE}
 
 

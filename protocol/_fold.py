@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, assert_never
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -169,20 +169,20 @@ def _exchange(value: Value, entry: ExchangeEntry) -> None:
 
 
 def _context_change(value: Value, entry: ContextChangeEntry) -> None:
-    change = entry.content
-    match change.kind:
-        case "import":
-            refuse_open(value, "import messages")
-            put_all(value, change.messages)
-            remember_first(value, change.messages)
-        case "compact":
-            _compact(value, entry)
-        case "clear_tool_results":
-            clear_results(value, change.cleared)
-        case "restore":
-            raise AssertionError("fold takes restores to _restore, which needs a past")
-        case _ as never:
-            assert_never(never)
+    change = _KINDS.get(entry.content.kind)
+    if change is None:
+        raise ValueError(f"{entry.content.kind!r} is no kind of context change")
+    change(value, entry)
+
+
+def _import(value: Value, entry: ContextChangeEntry) -> None:
+    refuse_open(value, "import messages")
+    put_all(value, entry.content.messages)
+    remember_first(value, entry.content.messages)
+
+
+def _clear_tool_results(value: Value, entry: ContextChangeEntry) -> None:
+    clear_results(value, entry.content.cleared)
 
 
 def _compact(value: Value, entry: ContextChangeEntry) -> None:
@@ -196,6 +196,14 @@ def _compact(value: Value, entry: ContextChangeEntry) -> None:
     notice = make_notice(change.summary, message_id, entry.at)
     compact(value, notice, change.kept)
     value.usage = value.usage + change.usage
+
+
+_KINDS: dict[str, Callable[[Value, ContextChangeEntry], None]] = {
+    "import": _import,
+    "compact": _compact,
+    "clear_tool_results": _clear_tool_results,
+}
+"""By kind; a restore needs the past besides, so `fold` takes it to `_restore`."""
 
 
 def _restore(value: Value, change: ContextChange, past: Past) -> None:

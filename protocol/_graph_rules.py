@@ -31,7 +31,7 @@ from ._graph_entries import (
 from ._graph_fold import can_start, running, task_left, thread_of
 from ._message import Message
 from ._recorded import recorded
-from ._rules import Clock, Rule, refuse_finished
+from ._turn_rules import Clock, Rule, refuse_finished
 from ._value import Value
 
 

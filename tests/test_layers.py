@@ -20,7 +20,7 @@ PROTOCOL_ORDER = (
     "_entry", "_stops", "_work_entries", "_exec_meta", "_graph_entries", "_entries",
     "_log", "_graph_value", "_history", "_value",
     "_context", "_reading", "_snapshot", "_lines", "_commands", "_phases", "_graph_fold",
-    "_turns", "_fold", "_rules", "_graph_rules", "_decide",
+    "_turns", "_fold", "_turn_rules", "_rules", "_graph_rules", "_decide",
     "_sealed", "_shape", "_tool_result", "_reducers", "_fields",
     "_declared", "_agent_state", "_state_updates", "_graph_state",
     "_codec", "_records", "_publish",

@@ -99,6 +99,7 @@ IMPOSSIBLE: dict[str, tuple[str, list[HistoryEntry]]] = {
         "no uncleared result",
         [change("clear_tool_results", cleared=("a",))],
     ),
+    "another context change": ("'shuffle' is no kind", [change("shuffle")]),
     "going back in a turn": (
         "a request waits",
         [REQUEST, change("restore", restored_to=0)],
@@ -136,6 +137,23 @@ def test_an_entry_that_cannot_follow_is_refused_by_its_index_and_kind(
     assert value.history.read(value.size) == tuple(entries[:-1])
     with pytest.raises(ValueError, match=text):
         State(history=entries)
+
+
+def test_a_handler_that_answers_a_call_inside_a_step_is_not_forgotten() -> None:
+    value = replay([USER, REQUEST, ModelReplyEntry(content=reply_of(A, B))])
+    of_b = ToolResultEntry(content="of b", call=B, outcome="done")
+
+    class Sly(list[Any]):
+        """A list into which a signal handler puts the result of b first."""
+
+        def append(self, item: Any) -> None:
+            super().append(of_b)
+            super().append(item)
+
+    value.open.calls.answers = Sly()
+    of_a = fold(value, RESULT)
+    assert [each.id for each in of_a.pending] == ["b"]
+    assert fold(of_a, of_b).pending == ()
 
 
 @pytest.mark.parametrize("wrong", ["text", None, 3, Message.user("x")], ids=repr)

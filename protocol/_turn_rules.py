@@ -1,0 +1,243 @@
+"""The rules of the commands of a turn: the entries they come to, or a refusal.
+
+The phase has allowed it before any of these is asked; see `protocol._decide`.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from msgspec import structs
+
+from ._commands import (
+    AnswerQuestion,
+    Ask,
+    CloseCall,
+    Command,
+    EndChild,
+    NoteEvent,
+    NoteExchange,
+    NoteStart,
+    Receive,
+    ReportLate,
+    Request,
+)
+from ._content import ContentBlock, ToolCallBlock
+from ._entries import (
+    ExchangeEntry,
+    HistoryEntry,
+    ModelEventEntry,
+    ModelReplyEntry,
+    ModelRequestEntry,
+    Reply,
+    ToolResultEntry,
+)
+from ._entry import Content
+from ._ids import new_id, new_message_id
+from ._message import Message
+from ._recorded import is_clean, recorded, recorded_block
+from ._value import Calling, Value
+from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Tells the time, in UTC."""
+
+Rule: TypeAlias = Callable[[Value, Any, Clock], HistoryEntry | None]
+"""What a command comes to: an entry, nothing, or an exception."""
+
+
+def refuse_finished(value: Value, what: str) -> None:
+    """Refuse what only a State that is not finished can do."""
+    if value.facts.finished:
+        raise ValueError(
+            f"cannot {what}: the State is finished; start a new one from its messages "
+            f"(State(messages=state.messages)) or restore a snapshot from before"
+        )
+
+
+def check_text(text: object, path: str) -> None:
+    """Check that this is text which a file can hold."""
+    if not isinstance(text, str):
+        raise TypeError(f"{path} must be a str, not {type(text).__name__}")
+    if not is_clean(text):
+        raise TypeError(
+            f"{path} has half of a surrogate pair, which no file can hold; decode it "
+            f"with errors='replace'"
+        )
+
+
+def _request(value: Value, command: Request, now: Clock) -> HistoryEntry:
+    refuse_finished(value, "think")
+    return ModelRequestEntry(content=command.model, turn=value.turn + 1, at=now())
+
+
+def _receive(value: Value, command: Receive, now: Clock) -> HistoryEntry:
+    reply = command.reply
+    if reply.message.role != "assistant":
+        raise ValueError(
+            f"a reply is an assistant message, not one of role {reply.message.role!r}"
+        )
+    at = now()
+    message = recorded(_completed(value, reply), at.timestamp())
+    usage = reply.usage
+    if reply.model is not None:
+        usage = usage.for_model(reply.model)
+    if message is not reply.message or usage is not reply.usage:
+        reply = structs.replace(reply, message=message, usage=usage)
+    return ModelReplyEntry(content=reply, turn=value.turn, at=at)
+
+
+def _completed(value: Value, reply: Reply) -> Message:
+    """The reply's message with what stands beside it, and ids of this State's own."""
+    message = reply.message
+    fields: dict[str, Any] = {}
+    content = _own_ids(value, message.content)
+    if content is not message.content:
+        fields["content"] = content
+    if message.tokens is None and reply.context_tokens is not None:
+        fields["tokens"] = reply.context_tokens
+    if message.stop_reason is None and reply.stop_reason is not None:
+        fields["stop_reason"] = reply.stop_reason
+    return structs.replace(message, **fields) if fields else message
+
+
+def _own_ids(
+    value: Value, content: tuple[ContentBlock, ...]
+) -> tuple[ContentBlock, ...]:
+    """The blocks with call ids that are unique in this State; the same if they are.
+
+    A replaced id is kept as ``ToolCall.model_id``.
+    """
+    seen: set[str] = set()
+    blocks: list[ContentBlock] | None = None
+    for index, block in enumerate(content):
+        if type(block) is not ToolCallBlock:
+            continue
+        call_id = block.id
+        if (
+            not call_id
+            or call_id in seen
+            or value.history.has_call(value.size, call_id)
+        ):
+            call_id = new_id()
+            blocks = list(content) if blocks is None else blocks
+            blocks[index] = structs.replace(block, id=call_id, model_id=block.id)
+        seen.add(call_id)
+    return content if blocks is None else tuple(blocks)
+
+
+def _note_event(value: Value, command: NoteEvent, now: Clock) -> HistoryEntry:
+    return ModelEventEntry(content=command.event, turn=value.turn, at=now())
+
+
+def _close_call(value: Value, command: CloseCall, now: Clock) -> HistoryEntry:
+    turn = value.open
+    assert type(turn) is Calling, "the table refuses it in every other phase"
+    if not turn.calls.is_open(turn.answered, command.call.id):
+        raise ValueError(
+            f"call {command.call.id!r} of {command.call.name!r} is not open: it has "
+            f"its result, or it belongs to another turn"
+        )
+    last = turn.answered + 1 == len(turn.calls.calls)
+    return _result(value, command, now, late=False, causes_message=last)
+
+
+def _report_late(value: Value, command: ReportLate, now: Clock) -> HistoryEntry:
+    turn = value.open
+    if type(turn) is Calling and turn.calls.is_open(turn.answered, command.call.id):
+        raise ValueError(
+            f"call {command.call.id!r} is still open: close it, it is not late"
+        )
+    return _result(value, command, now, late=True, causes_message=True)
+
+
+def _result(
+    value: Value,
+    command: CloseCall | ReportLate,
+    now: Clock,
+    *,
+    late: bool,
+    causes_message: bool,
+) -> HistoryEntry:
+    return ToolResultEntry(
+        content=_recorded_content(command.content),
+        call=command.call,
+        outcome=command.outcome,
+        late=late,
+        error=command.error,
+        child_ids=command.child_ids,
+        usage=command.usage,
+        message_id=new_message_id() if causes_message else None,
+        turn=value.turn,
+        at=now(),
+    )
+
+
+def _recorded_content(content: Content) -> Content:
+    if isinstance(content, str):
+        check_text(content, "result")
+        return content
+    return tuple(
+        [recorded_block(block, f"result[{i}]") for i, block in enumerate(content)]
+    )
+
+
+def _note_exchange(value: Value, command: NoteExchange, now: Clock) -> HistoryEntry:
+    check_text(command.exchange.question, "question")
+    return ExchangeEntry(
+        kind=command.kind,
+        content=command.exchange,
+        usage=command.usage,
+        turn=value.turn,
+        at=now(),
+    )
+
+
+def _note_start(value: Value, command: NoteStart, now: Clock) -> HistoryEntry:
+    turn = value.open
+    assert type(turn) is Calling, "the table refuses it in every other phase"
+    if not turn.calls.is_open(turn.answered, command.call.id):
+        raise ValueError(f"call {command.call.id!r} is not open: it cannot start")
+    return CallStartEntry(
+        content=command.key, call=command.call, turn=value.turn, at=now()
+    )
+
+
+def _end_child(value: Value, command: EndChild, now: Clock) -> HistoryEntry | None:
+    if value.history.has_end(value.size, command.end.child_id):
+        return None
+    return ChildEndEntry(
+        content=command.end,
+        usage=command.usage,
+        message_id=new_message_id(),
+        turn=value.turn,
+        at=now(),
+    )
+
+
+def _ask(value: Value, command: Ask, now: Clock) -> HistoryEntry:
+    return QuestionEntry(content=command.question, turn=value.turn, at=now())
+
+
+def _answer_question(value: Value, command: AnswerQuestion, now: Clock) -> HistoryEntry:
+    asked = command.answer.question_id
+    if all(question.id != asked for question in value.facts.questions):
+        raise ValueError(
+            f"no question {asked!r} is open: it was answered or closed before, or "
+            f"never asked (open now: {[q.id for q in value.facts.questions]})"
+        )
+    return AnswerEntry(content=command.answer, turn=value.turn, at=now())
+
+
+TURN_RULES: dict[type[Command], Rule] = {
+    Request: _request,
+    Receive: _receive,
+    NoteEvent: _note_event,
+    CloseCall: _close_call,
+    ReportLate: _report_late,
+    NoteExchange: _note_exchange,
+    NoteStart: _note_start,
+    EndChild: _end_child,
+    Ask: _ask,
+    AnswerQuestion: _answer_question,
+}
