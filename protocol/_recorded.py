@@ -120,7 +120,7 @@ def _is_plain(message: Message) -> bool:
 def _are_counts(usages: TokenUsages) -> bool:
     """Whether these are plain numbers, as nearly all providers report them."""
     return type(usages) is TokenUsages and all(
-        [type(count) is int for count in astuple(usages)]
+        type(count) is int for count in astuple(usages)
     )
 
 

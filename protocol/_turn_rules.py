@@ -114,11 +114,8 @@ def _own_ids(
         if type(block) is not ToolCallBlock:
             continue
         call_id = block.id
-        if (
-            not call_id
-            or call_id in seen
-            or value.history.has_call(value.size, call_id)
-        ):
+        taken = call_id in seen or value.history.has_call(value.size, call_id)
+        if taken or not call_id:
             call_id = new_id()
             blocks = list(content) if blocks is None else blocks
             blocks[index] = structs.replace(block, id=call_id, model_id=block.id)
