@@ -43,25 +43,25 @@ async def drive(agent: "Agent", node: RunNode) -> None:
         if place is not None:
             await place.acquire_on_behalf_of(node)
         await room(node)
-        await _claim(agent, node)
+        await claim(agent, node)
     except BaseException as error:  # noqa: BLE001 - kept for whoever waits
         node.error = error
-        _give_back(node)
+        give_back(node)
         return
     try:
         await _whole_run(agent, node)
     finally:
         set_run(node.state, None)
-        _give_back(node)
+        give_back(node)
 
 
-def _give_back(node: RunNode) -> None:
+def give_back(node: RunNode) -> None:
     places = node.supervisor.places
     if places is not None and node in places.statistics().borrowers:
         places.release_on_behalf_of(node)
 
 
-async def _claim(agent: "Agent", node: RunNode) -> None:
+async def claim(agent: "Agent", node: RunNode) -> None:
     """Become the one run of the State; an earlier one is met as the agent says."""
     while (other := run_of(node.state)) is not None:
         if agent.busy == "interrupt":
@@ -75,22 +75,22 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
     node.task = trio.lowlevel.current_task()
     try:
         await _begin(agent, node)
-        with _deadline(node):
+        with deadline(node):
             node.answer = await agent.run_loop(node)
-            await _wait_for_background(node)
+            await wait_for_background(node)
     except QuestionsLeftOpen as left:
         await _leave_open(node, left)
     except BudgetExceeded as spent:
         own = node.own_account
         if own is not None and spent.owner == node.id:
-            await _stop_below(node, Stop(str(spent), "cancelled", agent.grace_s))
+            await stop_below(node, Stop(str(spent), "cancelled", agent.grace_s))
             _close_pending(node, "cancelled")
             _stop_by_budget(node, spent.limit)
         else:
             await _failed(node, spent)
     except BaseException as error:  # noqa: BLE001 - kept for whoever waits
         await _failed(node, error)
-    await _report_end(agent, node)
+    await report_end(agent, node)
 
 
 async def _begin(agent: "Agent", node: RunNode) -> None:
@@ -119,7 +119,7 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
 
 
 @contextmanager
-def _deadline(node: RunNode) -> "Iterator[None]":
+def deadline(node: RunNode) -> "Iterator[None]":
     """End the run when its own limit of seconds is over."""
     account = node.own_account
     seconds = None if account is None else account.limits.seconds
@@ -134,13 +134,13 @@ def _deadline(node: RunNode) -> "Iterator[None]":
         raise account.exceeded("seconds")
 
 
-async def _wait_for_background(node: RunNode) -> None:
+async def wait_for_background(node: RunNode) -> None:
     """A run on its own waits for the children that it left in the background."""
     while node.children:
         await next(iter(node.children)).wait_ended()
 
 
-async def _stop_below(node: RunNode, stop: Stop) -> None:
+async def stop_below(node: RunNode, stop: Stop) -> None:
     node.stop_children(stop)
     await node.join_children()
 
@@ -150,7 +150,7 @@ async def _failed(node: RunNode, error: BaseException) -> None:
     by_cancel = isinstance(error, trio.Cancelled | KeyboardInterrupt)
     reason = node.stop.reason if node.stop is not None else f"the run ended: {error!r}"
     grace_s = node.agent.grace_s if node.stop is None else node.stop.grace_s
-    await _stop_below(node, Stop(reason, "interrupted", grace_s))
+    await stop_below(node, Stop(reason, "interrupted", grace_s))
     _close_pending(node, "interrupted" if by_cancel else "aborted")
     if node.state.stopped is not None and not node.state.closed:
         send(node.state, SetStop(None))
@@ -175,12 +175,12 @@ def _stop_by_budget(node: RunNode, limit: str) -> None:
 async def _leave_open(node: RunNode, left: QuestionsLeftOpen) -> None:
     """Calls wait for answers: they stay pending, and the next run goes on from them."""
     reason = "the run stops and waits for answers"
-    await _stop_below(node, Stop(reason, "cancelled", node.agent.grace_s))
+    await stop_below(node, Stop(reason, "cancelled", node.agent.grace_s))
     send(node.state, SetStop(StoppedByQuestion(questions=left.questions)))
     node.answer = node.state.answer
 
 
-async def _report_end(agent: "Agent", node: RunNode) -> None:
+async def report_end(agent: "Agent", node: RunNode) -> None:
     state = node.state
     try:
         if node.error is None:

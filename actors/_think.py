@@ -8,7 +8,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from protocol import CutOffError, ModelEvent, Reply
+from protocol import CutOffError, Message, ModelEvent, Reply
 from protocol._commands import Fail, NoteEvent, Receive
 from protocol._commands import Request as AskModel
 from protocol._context import Messages
@@ -30,8 +30,12 @@ async def think(
     model: Model,
     system: str | None,
     tools: Sequence[ToolSpec],
+    before: Sequence[Message] = (),
 ) -> Reply:
-    """Ask the model for the next message of the run's State; see `Agent.athink`."""
+    """Ask the model for the next message of the run's State; see `Agent.athink`.
+
+    ``before`` is shown to the model in front of the State's own messages.
+    """
     state = node.state
     box = mailbox(state)
     reserve_request(node.accounts)
@@ -48,7 +52,7 @@ async def think(
         if node.audience:
             await room(node)
             tell(node, ThinkStart(path=node.path, snapshot=state.snapshot()))
-        reply = await _ask(node, model, system, tools)
+        reply = await _ask(node, model, system, tools, before)
         send(state, Receive(reply))
     except BaseException as error:
         if value_of_state(state).phase == "thinking":
@@ -68,6 +72,7 @@ async def _ask(
     model: Model,
     system: str | None,
     tools: Sequence[ToolSpec],
+    before: Sequence[Message],
 ) -> Reply:
     state = node.state
 
@@ -80,9 +85,9 @@ async def _ask(
     def on_text(text: str) -> None:
         tell(node, TextDelta(path=node.path, text=text))
 
-    request = Request(
-        messages=Messages(value_of_state(state)), system=system, tools=tuple(tools)
-    )
+    own: Sequence[Message] = Messages(value_of_state(state))
+    messages = (*before, *own) if before else own
+    request = Request(messages=messages, system=system, tools=tuple(tools))
     reply = await respond(model, request, on_text if node.audience else None, on_event)
     if reply.cut_off and not reply.tool_calls and not reply.text:
         raise CutOffError(
