@@ -26,6 +26,7 @@ from protocol._commands import (
     Compact,
     EditExtraData,
     EndChild,
+    EndGraph,
     Fail,
     Finish,
     Fork,
@@ -37,9 +38,11 @@ from protocol._commands import (
     Request,
     Restore,
     SetStop,
+    StartGraph,
     StartRun,
 )
 from protocol._decide import decide, step
+from protocol._graph_entries import GraphEnd, GraphStart, NodeTask
 from protocol._rules import told
 from protocol._value import NOTHING_RECORDED, Value
 from protocol._work_entries import Answer, ChildEnd
@@ -138,6 +141,30 @@ REFUSED: dict[str, tuple[type[Exception], str, Value, AnyCommand]] = {
     ),
     "a summary of blanks": (ValueError, "empty", IDLE, Compact(" ")),
     "a restore of a turn": (ValueError, "middle of a turn", IDLE, Restore(CALLING)),
+    "a restore while a graph runs": (
+        ValueError,
+        "run of the graph is under way",
+        after(StartGraph(GraphStart(tasks=(NodeTask("1", "plan"),)))),
+        Restore(NOTHING_RECORDED),
+    ),
+    "a message on the thread of a graph": (
+        ValueError,
+        r"app\.invoke",
+        after(StartGraph(GraphStart(tasks=(NodeTask("1", "plan"),)))),
+        AddMessage(Message.user("x")),
+    ),
+    "a graph in a turn": (
+        ValueError,
+        "cannot run a graph while tool calls",
+        CALLING,
+        StartGraph(GraphStart()),
+    ),
+    "the end of no graph": (
+        ValueError,
+        "no run of a graph",
+        IDLE,
+        EndGraph(GraphEnd(status="completed")),
+    ),
     "an answer to nothing": (
         ValueError,
         r"open now: \[\]",

@@ -32,6 +32,7 @@ from actors import (
 )
 from protocol._commands import EndChild, NoteEvent, NoteExchange
 from protocol._fold import fold, replay
+from protocol._graph_entries import GraphStart, GraphStartEntry, NodeTask
 from protocol._value import NOTHING_RECORDED
 from protocol._work_entries import (
     Answer,
@@ -69,6 +70,7 @@ def change(kind: Any, **fields: Any) -> ContextChangeEntry:
     return ContextChangeEntry(content=ContextChange(kind=kind, **fields))
 
 
+GRAPH = GraphStartEntry(content=GraphStart(tasks=(NodeTask("1", "plan"),)))
 IMPORT = change("import", messages=(Message.user("y"),))
 
 IMPOSSIBLE: dict[str, tuple[str, list[HistoryEntry]]] = {
@@ -110,6 +112,11 @@ IMPOSSIBLE: dict[str, tuple[str, list[HistoryEntry]]] = {
     "going back to a turn": (
         "not between turns",
         [REQUEST, ANSWER, change("restore", restored_to=1)],
+    ),
+    "an import on the thread of a graph": ("thread of a graph", [GRAPH, IMPORT]),
+    "going back while a graph runs": (
+        "run of the graph",
+        [GRAPH, change("restore", restored_to=0)],
     ),
     "a start without a call": ("not open", [CallStartEntry(content="k", call=A)]),
     "a question asked twice": ("open already", [QUESTION, QUESTION]),
@@ -310,6 +317,20 @@ def test_a_call_keeps_the_key_it_was_started_with_first() -> None:
     value = replay([REQUEST, ASKS_A, *starts])
     keys = [value.open.calls.started(size, "a") for size in range(5)]
     assert keys == [None, None, None, "one", "one"]
+    assert value.open.calls.started(4, "b") is None
+    assert value.open.calls.copy(0).started(4, "a") == "one"
+
+
+def test_the_only_call_of_a_reply_is_answered_once() -> None:
+    value = replay([REQUEST, ASKS_A])
+    calls = value.open.calls
+    assert calls.pending(0) == (A,)
+    answered = calls.answer(0, RESULT)
+    assert (answered.pending(1), answered.is_open(1, "a")) == ((), False)
+    assert (calls.is_open(0, "a"), calls.is_open(0, "b")) == (True, False)
+    assert answered.in_order(1) == [RESULT]
+    other = ToolResultEntry(content="other", call=A, outcome="error")
+    assert calls.answer(0, other).in_order(1) == [other]
 
 
 def test_an_answer_is_kept_until_its_turn_ends() -> None:

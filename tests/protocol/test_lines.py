@@ -1,3 +1,5 @@
+from typing import get_args
+
 import pytest
 
 from protocol import (
@@ -26,6 +28,22 @@ from protocol import (
     ToolCallBlock,
     ToolResultEntry,
 )
+from protocol._graph_entries import (
+    GraphEnd,
+    GraphEndEntry,
+    GraphStart,
+    GraphStartEntry,
+    Interrupt,
+    InterruptEntry,
+    NodeEnd,
+    NodeEndEntry,
+    NodeStartEntry,
+    NodeTask,
+    StepEnd,
+    StepEndEntry,
+    Trim,
+    TrimEntry,
+)
 from protocol._lines import WIDTH, lines
 from protocol._work_entries import (
     Answer,
@@ -36,6 +54,7 @@ from protocol._work_entries import (
     QuestionEntry,
 )
 
+TASK, OTHER = NodeTask("1", "plan"), NodeTask("2", "write")
 CALL = ToolCallBlock(id="a", name="search")
 IMAGE = ImageBlock(media=MediaRef(kind="url", url="https://example.org"))
 REPLY = Message(role="assistant", content=[TextBlock(text="let me see"), CALL])
@@ -124,7 +143,47 @@ SAID: list[tuple[HistoryEntry, str, str]] = [
         "answer",
         "q: closed without an answer",
     ),
+    (
+        GraphStartEntry(content=GraphStart(messages=(REPLY,), tasks=(TASK, OTHER))),
+        "graph_start",
+        "1 messages, plan, write",
+    ),
+    (
+        GraphStartEntry(content=GraphStart(goes_on=True)),
+        "graph_start",
+        "0 messages, goes on",
+    ),
+    (NodeStartEntry(content=TASK), "node_start", "plan"),
+    (
+        NodeEndEntry(
+            content=NodeEnd(task_id="1", node="plan", outcome="error", text="no")
+        ),
+        "node_end",
+        "plan error no",
+    ),
+    (
+        StepEndEntry(content=StepEnd(fields={"n": 1, "m": 2}, tasks=(OTHER,))),
+        "step_end",
+        "updated: n, m; next: write",
+    ),
+    (StepEndEntry(content=StepEnd()), "step_end", "updated: -; next: the end"),
+    (
+        InterruptEntry(content=(Interrupt("i", "plan", "sure?"),)),
+        "interrupt",
+        "interrupted_before i: 'sure?'",
+    ),
+    (GraphEndEntry(content=GraphEnd(status="completed")), "graph_end", "completed"),
+    (
+        TrimEntry(content=Trim(kept=(0, 2), upto=5, summary="so far")),
+        "context_trim",
+        "2 of 5 kept: so far",
+    ),
+    (TrimEntry(content=Trim()), "context_trim", "0 of 0 kept: -"),
 ]
+
+
+def test_every_kind_of_entry_has_a_line() -> None:
+    assert {type(entry) for entry, _, _ in SAID} == set(get_args(HistoryEntry))
 
 
 @pytest.mark.parametrize(("entry", "kind", "said"), SAID)
