@@ -24,6 +24,7 @@ from protocol._ids import new_id
 
 from ._limits import Account, Limits
 from ._node import Audience, Node, Stop, current, subtree
+from ._restart import Restart, Restarts
 from ._run import Run, TreeNode, picture
 from ._run_node import RunNode
 from ._state import State
@@ -122,16 +123,26 @@ class Supervisor:
 
     # For users
 
-    def start(self, agent: "Runner", prompt: str | State) -> Run:
+    def start(
+        self, agent: "Runner", prompt: str | State, *, restart: Restart | None = None
+    ) -> Run:
         """Start a run as a child of this supervisor, and return at once.
 
         The run begins when it gets a place (``max_running``), in order of starting.
+
+        Args:
+            agent: who runs it.
+            prompt: a text for a fresh State, or a State.
+            restart: how often it begins again, from its own history, when it fails;
+                never when left out.
 
         Raises:
             ValueError: the State runs already, or is finished.
             RuntimeError: the supervisor is closed.
         """
         node = RunNode.root(self, agent, prompt)
+        if restart is not None:
+            node.restarts = Restarts(restart)
         self.spawn(node, agent.drive, node)
         return Run(node)
 

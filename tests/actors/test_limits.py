@@ -169,7 +169,7 @@ async def test_a_deadline_ends_the_run_with_its_history(
     assert trio.current_time() == pytest.approx(10)
     assert state.stopped == StoppedByBudget(limit="seconds", owner=state.id)
     outcomes = [e.outcome for e in state.history if e.kind == "tool_result"]
-    assert outcomes == ["done", "done", "cancelled"]
+    assert outcomes == ["done", "done", "interrupted"]
 
 
 @pytest.mark.parametrize(("counted", "ends"), [(True, 5.0), (False, 105.0)])

@@ -86,7 +86,7 @@ async def test_what_left_the_run_is_raised_after_its_last_event() -> None:
     with pytest.raises(OSError, match="down"):
         async with quiet(FakeModel([OSError("down")])).stream("x") as events:
             async for event in events:
-                names.append(type(event).__name__)
+                names += [type(event).__name__]
     assert names[-1] == "RunEnd"
 
 
@@ -97,7 +97,7 @@ async def test_a_run_waits_for_a_reader_that_is_behind(
     async def step() -> str:
         return "ok"
 
-    turns = 100
+    turns = 40
     model = FakeModel([*([tool_call("step")] * turns), "done"])
     agent = quiet(model, tools=[step])
     async with open_supervisor(), agent.stream("x") as events:
