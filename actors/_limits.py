@@ -18,6 +18,10 @@ LimitName: TypeAlias = Literal[
 ]
 
 
+IN_THE_WAY: tuple[LimitName, ...] = ("depth", "children")
+"""Limits that forbid one child, and nothing else: the parent goes on without it."""
+
+
 def _positive(_: object, field: "attrs.Attribute[Any]", value: object) -> None:
     if value is None:
         return

@@ -15,7 +15,8 @@ from outcome import Error, Outcome, Value
 
 from actors._calls import CUT, CallNode
 from actors._grace import with_grace
-from protocol import RunCancelled, ToolCall, ToolError, ToolInputError
+from actors._limits import IN_THE_WAY
+from protocol import BudgetExceeded, RunCancelled, ToolCall, ToolError, ToolInputError
 
 from ._results import to_content
 from ._subagent import answered
@@ -149,6 +150,7 @@ async def _in_thread(
             late(turn, node, tool, result[0])
 
     node.has_thread = True
+    node.has_thread = True
     node.supervisor.background(in_thread)
     try:
         await done.wait()
@@ -177,6 +179,8 @@ def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) ->
         turn.close(node, _words(error), "error", error)
     elif isinstance(error, RunCancelled):
         turn.close(node, f"({error})", "cancelled", error)
+    elif isinstance(error, BudgetExceeded) and error.limit in IN_THE_WAY:
+        turn.close(node, f"not started: {error}", "error", error)
     elif isinstance(error, Exception) and turn.on_error(tool) == "result":
         turn.close(node, _words(error), "error", error)
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trio import Cancelled
 
 from actors._inside import library_of
+from actors._limits import IN_THE_WAY
 from actors._run_node import RunNode
 from actors._state import State
 from actors._supervisor import Lane
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 CAUSE_CHARACTERS = 500
 """Of a child's failure, as much is told: enough for a cause, not a whole trace."""
-
-_IN_THE_WAY = ("depth", "children")
-"""Limits that forbid this child, and nothing else: the parent goes on without it."""
 
 
 def is_agent(item: object) -> bool:
@@ -94,7 +92,7 @@ def run_child(
     try:
         child = RunNode(node.supervisor, node, agent, state)
     except BudgetExceeded as error:
-        if error.limit in _IN_THE_WAY:
+        if error.limit in IN_THE_WAY:
             turn.close(node, f"not started: {error}", "error", error)
         else:
             turn.close(node, f"(aborted: {error})", "aborted", error)
