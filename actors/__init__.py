@@ -104,7 +104,6 @@ from ._loop import default_loop as default_loop
 from ._loop import loop as loop
 from ._loop import waiting_for_user as waiting_for_user
 from ._restart import Restart as Restart
-from ._restart import Restart as Restart
 from ._run import CancelReport as CancelReport
 from ._run import Run as Run
 from ._run import TreeNode as TreeNode

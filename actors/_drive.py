@@ -50,9 +50,24 @@ async def drive(agent: "Agent", node: RunNode) -> None:
         return
     try:
         await _whole_run(agent, node)
+        while node.restarts is not None and await _begins_again(node):
+            await _whole_run(agent, node)
     finally:
         set_run(node.state, None)
         give_back(node)
+
+
+async def _begins_again(node: RunNode) -> bool:
+    """Whether the run that failed is to begin again, after its back-off."""
+    assert node.restarts is not None, "asked only where there is a policy"
+    try:
+        again = await node.restarts.again(node.error)
+    except trio.Cancelled as error:
+        node.error = error
+        return False
+    if again:
+        node.error = None
+    return again
 
 
 def give_back(node: RunNode) -> None:

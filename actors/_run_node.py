@@ -19,6 +19,7 @@ from ._calls import CallNode
 from ._inside import library_of, run_of
 from ._limits import Account, Limits, reserve_child
 from ._node import Node, Stop, current
+from ._restart import Restarts
 from ._state import State
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class RunNode(Node):
         "levels",
         "outcome",
         "plain",
+        "restarts",
         "settled",
         "state",
         "steps",
@@ -136,6 +138,7 @@ class RunNode(Node):
         self.outcome: ToolOutcomeKind = "done"
         self.human_waits = 0
         self.plain: PlainBody | None = None
+        self.restarts: Restarts | None = None
         self.task: trio.lowlevel.Task | None = None
         self.steps: list[trio.CancelScope] = []
         self.deadlines: tuple[Deadline, ...] = ()
