@@ -5,6 +5,9 @@
 3. What a run with a store, a supervisor or open questions adds stands in
    `protocol._work_entries`, what the thread of a graph does in
    `protocol._graph_entries`.
+4. What holds only text, numbers and frozen JSON can form no cycle, and is kept out of
+   the collector's way (``gc=False``). What holds an exception can: its traceback leads
+   back to the State.
 """
 
 from collections.abc import Mapping
@@ -31,7 +34,7 @@ from ._usage import Usage
 from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
 
 
-class MessageEntry(Entry, frozen=True, kw_only=True, tag="message"):
+class MessageEntry(Entry, frozen=True, kw_only=True, tag="message", gc=False):
     """A user message or a notice was added."""
 
     message: Message
@@ -51,7 +54,9 @@ class MessageEntry(Entry, frozen=True, kw_only=True, tag="message"):
         return blocks
 
 
-class ModelRequestEntry(Entry, frozen=True, kw_only=True, tag="model_request"):
+class ModelRequestEntry(
+    Entry, frozen=True, kw_only=True, tag="model_request", gc=False
+):
     """A think began: the model was asked."""
 
     kind: ClassVar[Literal["model_request"]] = "model_request"
@@ -59,7 +64,7 @@ class ModelRequestEntry(Entry, frozen=True, kw_only=True, tag="model_request"):
     """``provider/name`` of the model."""
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a model answered."""
 
     message: Message
@@ -89,14 +94,16 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return is_cut_off(self.stop_reason) or self.message.cut_off
 
 
-class ModelReplyEntry(Entry, frozen=True, kw_only=True, tag="model_reply"):
+class ModelReplyEntry(Entry, frozen=True, kw_only=True, tag="model_reply", gc=False):
     """The model answered the open request."""
 
     kind: ClassVar[Literal["model_reply"]] = "model_reply"
     content: Reply
 
 
-class ModelEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ModelEvent(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
+):
     """Something that happened on the way to a reply, such as a retry."""
 
     kind: str
@@ -111,7 +118,7 @@ class ModelEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "data", freeze(self.data, "data"))
 
 
-class ModelEventEntry(Entry, frozen=True, kw_only=True, tag="model_event"):
+class ModelEventEntry(Entry, frozen=True, kw_only=True, tag="model_event", gc=False):
     """A model request was retried, waited, or the like."""
 
     kind: ClassVar[Literal["model_event"]] = "model_event"
@@ -145,7 +152,7 @@ class ToolResultEntry(Entry, frozen=True, kw_only=True, tag="tool_result"):
         return self.outcome != "done"
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A question beside the conversation, and its answer."""
 
     question: str
@@ -157,7 +164,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "answer", freeze(self.answer, "answer"))
 
 
-class ExchangeEntry(Entry, frozen=True, kw_only=True, tag="exchange"):
+class ExchangeEntry(Entry, frozen=True, kw_only=True, tag="exchange", gc=False):
     """The model (``ask``) or a person (``human``) answered a side question."""
 
     kind: Literal["ask", "human"]
@@ -166,7 +173,9 @@ class ExchangeEntry(Entry, frozen=True, kw_only=True, tag="exchange"):
     """What the question cost."""
 
 
-class ContextChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ContextChange(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
+):
     """How the messages changed other than by one more."""
 
     kind: Literal["import", "compact", "clear_tool_results", "restore"]
@@ -190,14 +199,18 @@ class ContextChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The id of the notice this change causes (compact)."""
 
 
-class ContextChangeEntry(Entry, frozen=True, kw_only=True, tag="context_change"):
+class ContextChangeEntry(
+    Entry, frozen=True, kw_only=True, tag="context_change", gc=False
+):
     """The messages were imported, compacted, cleared of results, or went back."""
 
     kind: ClassVar[Literal["context_change"]] = "context_change"
     content: ContextChange
 
 
-class AgentInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AgentInfo(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
+):
     """Who ran: enough to see that a later run is set up differently."""
 
     name: str | None = None
@@ -211,7 +224,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The names of the MCP servers, sorted."""
 
 
-class RunStartEntry(Entry, frozen=True, kw_only=True, tag="run_start"):
+class RunStartEntry(Entry, frozen=True, kw_only=True, tag="run_start", gc=False):
     """A run of this State began."""
 
     kind: ClassVar[Literal["run_start"]] = "run_start"
@@ -222,14 +235,14 @@ class RunStartEntry(Entry, frozen=True, kw_only=True, tag="run_start"):
     """That call's id."""
 
 
-class StopEntry(Entry, frozen=True, kw_only=True, tag="stop"):
+class StopEntry(Entry, frozen=True, kw_only=True, tag="stop", gc=False):
     """The run is set to stop, or (None) an earlier stop was cleared."""
 
     kind: ClassVar[Literal["stop"]] = "stop"
     content: Stopped | None = None
 
 
-class ExtraDataEntry(Entry, frozen=True, kw_only=True, tag="extra_data"):
+class ExtraDataEntry(Entry, frozen=True, kw_only=True, tag="extra_data", gc=False):
     """Top-level keys of the extra data were set or removed."""
 
     kind: ClassVar[Literal["extra_data"]] = "extra_data"

@@ -46,7 +46,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             force_setattr(self, "returns", freeze(self.returns, "returns"))
 
 
-class _Stop(msgspec.Struct, frozen=True, tag_field="stop"):
+class _Stop(msgspec.Struct, frozen=True, tag_field="stop", gc=False):
     """What all reasons to stop have in common: a frozen tagged value."""
 
 

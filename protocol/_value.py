@@ -4,6 +4,8 @@
 2. It shares its long parts (history, messages) with every other value of the State
    as views of append-only logs, so that keeping one costs a few hundred bytes.
 3. What seldom changes stands in parts of its own, shared from value to value.
+4. A part is kept from the collector only if it can form no cycle: a value can, for its
+   history holds exceptions, and so can the calls and their results.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
@@ -110,7 +112,7 @@ class OpenCalls:
         return calls
 
 
-class Thinking(msgspec.Struct, frozen=True):
+class Thinking(msgspec.Struct, frozen=True, gc=False):
     """A request waits on the model."""
 
     phase: ClassVar[PhaseName] = "thinking"
@@ -130,7 +132,7 @@ class Calling(msgspec.Struct, frozen=True):
     answered: int
 
 
-class Results(msgspec.Struct, frozen=True):
+class Results(msgspec.Struct, frozen=True, gc=False):
     """Where tool results stand in the messages, and which were blanked."""
 
     places: View[tuple[int, int]] = NOTHING
@@ -147,7 +149,7 @@ class Results(msgspec.Struct, frozen=True):
     """Token counts of messages before this index count what a compaction took out."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Facts(msgspec.Struct, frozen=True, gc=False):
     """What changes a few times in a conversation."""
 
     extra_data: FrozenDict[str, Any] = FrozenDict()
