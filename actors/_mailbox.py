@@ -134,6 +134,7 @@ class Mailbox:
         if self._waiting and (self.value.open is None or self._closed is not None):
             next(iter(self._waiting)).wake()
 
+    @enable_ki_protection  # Ctrl+C leaves no waiter behind that nobody waits for
     async def send_in_turn(self, command: Request) -> Value:
         """Handle a request for the model as soon as no turn is open.
 
@@ -154,16 +155,24 @@ class Mailbox:
             waiter = Waiter()
             self._waiting[waiter] = None
         try:
-            while True:
+            new: Value | None = None
+            while new is None:
                 await waiter.woken()
-                with self.lock:
-                    if self._closed is not None:
-                        raise self._closed_to(command)
-                    if self._may_go(waiter):
-                        return self.send(command)
-                    waiter.sleep()
+                new = self._send_if_next(waiter, command)
+            return new
         finally:
             self._leave(waiter)
+
+    def _send_if_next(self, waiter: Waiter, command: Request) -> Value | None:
+        """Handle the request of a waiter that was woken, if it is its turn."""
+        assert self._waiting is not None, "a waiter stands in the mailbox"
+        with self.lock:
+            if self._closed is not None:
+                raise self._closed_to(command)
+            if self.value.open is None and next(iter(self._waiting)) is waiter:
+                return self.send(command)
+            waiter.sleep()
+            return None
 
     def _must_wait(self) -> bool:
         turn = self.value.open
@@ -176,10 +185,6 @@ class Mailbox:
                 "takes it back first"
             )
         return type(turn) is Thinking or bool(self._waiting)
-
-    def _may_go(self, waiter: Waiter) -> bool:
-        assert self._waiting is not None, "a waiter stands in the mailbox"
-        return self.value.open is None and next(iter(self._waiting)) is waiter
 
     @enable_ki_protection  # one that stayed would stop all those behind it
     def _leave(self, waiter: Waiter) -> None:

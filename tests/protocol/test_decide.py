@@ -14,6 +14,7 @@ from actors import (
     State,
     StoppedByLimit,
     TextBlock,
+    Usage,
     set_message_ids,
 )
 from protocol._commands import (
@@ -266,6 +267,12 @@ def test_a_reply_in_its_recorded_form_is_kept_as_it_is() -> None:
     reply = reply_of().__class__(message=message)
     value = step(THINKING, Receive(reply), clock)
     assert value.history.at(2).content is reply
+
+
+def test_the_usage_of_a_reply_counts_for_its_model() -> None:
+    reply = reply_of(text="x", usage=Usage(requests=1), model="fake/one")
+    value = step(THINKING, Receive(reply), clock)
+    assert value.usage.by_model == {"fake/one": Usage(requests=1)}
 
 
 def test_ids_of_calls_that_came_with_imported_messages_count_as_used() -> None:

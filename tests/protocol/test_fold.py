@@ -315,6 +315,7 @@ def test_a_call_keeps_the_key_it_was_started_with_first() -> None:
         CallStartEntry(content="two", call=A),
     ]
     value = replay([REQUEST, ASKS_A, *starts])
+    assert replay([REQUEST, ASKS_A]).open.calls.started(2, "a") is None
     keys = [value.open.calls.started(size, "a") for size in range(5)]
     assert keys == [None, None, None, "one", "one"]
     assert value.open.calls.started(4, "b") is None
