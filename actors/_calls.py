@@ -34,7 +34,6 @@ class CallNode(Node):
         "child_ids",
         "error",
         "has_thread",
-        "has_thread",
         "is_cut",
         "outcome",
         "reported",
@@ -59,7 +58,6 @@ class CallNode(Node):
         self.reported = NO_USAGE
         self.outcome: ToolOutcomeKind | None = None
         self.error: BaseException | None = None
-        self.has_thread = False
         self.has_thread = False
         self.timeout: trio.CancelScope | None = None
         self.has_begun = False

@@ -150,7 +150,6 @@ async def _in_thread(
             late(turn, node, tool, result[0])
 
     node.has_thread = True
-    node.has_thread = True
     node.supervisor.background(in_thread)
     try:
         await done.wait()
