@@ -29,6 +29,7 @@ from ._run import Run, TreeNode, picture
 from ._run_node import RunNode
 from ._state import State
 from ._threads import ThreadSlots
+from .models._clients import close_clients, hold_clients
 
 if TYPE_CHECKING:
     from ._run_node import Runner
@@ -369,6 +370,8 @@ async def open_supervisor(
     async with trio.open_nursery() as nursery:
         supervisor = Supervisor(nursery, limits, max_running, grace_s, threads)
         token = around.set(supervisor)
+        hold_clients()
+        supervisor.at_close.append(close_clients)
         try:
             yield supervisor
             await supervisor.wait_idle()

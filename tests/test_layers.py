@@ -35,10 +35,12 @@ ACTORS_LEVELS = (
     {"_words", "_faults"},
     {"_beginning"},
     {"_state", "_family", "_inside"},
+    {"models", "_gate", "_pace"},
     {
         "_limits",
         "_node",
         "_grace",
+        "_restart",
         "_threads",
         "_calls",
         "_run",
@@ -47,7 +49,7 @@ ACTORS_LEVELS = (
         "_saving",
         "_telling",
     },
-    {"models", "people", "stores", "tools", "_gate", "_pace", "_structured", "_asking"},
+    {"people", "stores", "tools", "_structured", "_asking"},
     {
         "_think",
         "_drive",
