@@ -123,7 +123,8 @@ class Agent:
     ) -> None:
         given = {k: v for k, v in locals().items() if k != "self"}
         settings = _settings.checked(given)
-        self.__attrs_init__(**settings, **_settings.derived(settings))  # type: ignore[attr-defined] # attrs makes it
+        make: Any = getattr(self, "__attrs_init__")  # noqa: B009 - attrs makes it
+        make(**settings, **_settings.derived(settings))
 
     def copy(self, **changes: Any) -> "Agent":
         """An agent with these settings changed.

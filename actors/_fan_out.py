@@ -153,7 +153,7 @@ class _Fan:
         if isinstance(self.policy, Quorum):
             try:
                 self._good += self.policy.counts(result)
-            except Exception as error:  # noqa: BLE001 - the user's function: raised by run
+            except Exception as error:  # noqa: BLE001 - of the user's function
                 self.failed = error
             if self.failed is not None or self._good >= self.policy.wanted:
                 self._settle("enough others are good")

@@ -187,5 +187,5 @@ def is_async_loop(chosen: object) -> bool:
     """Whether a loop is to be awaited."""
     if isinstance(chosen, Loop):
         return chosen.is_async
-    call: Any = getattr(type(chosen), "__call__", None)  # noqa: B004 - its kind is asked
+    call: Any = getattr(type(chosen), "__call__", None)  # noqa: B004 - kind is asked
     return iscoroutinefunction(chosen) or iscoroutinefunction(call)

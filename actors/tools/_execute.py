@@ -66,7 +66,7 @@ async def execute(
     except trio.Cancelled as error:
         _cancelled(turn, node, error)
         raise
-    except BaseException as error:  # noqa: BLE001 - it becomes a result, or leaves the run
+    except BaseException as error:  # noqa: BLE001 - a result, or leaves the run
         _failed(turn, node, tool, error)
     else:
         _returned(turn, node, tool, value)

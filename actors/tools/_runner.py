@@ -128,9 +128,10 @@ class Turn:
         """Record the call's result and end its node."""
         if node.close(content, outcome, error) and self.run.audience:
             value = value_of_state(self.run.state)
-            entry = value.history.at(value.size - 1)
+            # What close() has just recorded: nothing came between.
+            entry: Any = value.history.at(value.size - 1)
             snapshot = self.run.state.snapshot()
-            tell(self.run, ToolEnd(path=node.path, snapshot=snapshot, result=entry))  # type: ignore[arg-type] # the entry close() has just recorded
+            tell(self.run, ToolEnd(path=node.path, snapshot=snapshot, result=entry))
         node.end()
 
     def failed(self, node: CallNode, error: BaseException) -> None:

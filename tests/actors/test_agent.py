@@ -298,12 +298,12 @@ async def test_compaction_puts_the_models_summary_in_the_place_of_the_messages()
 
 @pytest.mark.parametrize("reply", [OSError("down"), "  "])
 async def test_a_failed_compaction_leaves_the_messages_as_they_were(
-    reply: object,
+    reply: Any,
 ) -> None:
     state = State(messages=[Message.user("task"), Message.assistant("working")])
     before = state.messages
     with pytest.raises((OSError, OutputError)):
-        await quiet(FakeModel([reply])).acompact(state)  # type: ignore[list-item] # any item
+        await quiet(FakeModel([reply])).acompact(state)
     assert state.messages == before
     state.restore(state.snapshot())
 
