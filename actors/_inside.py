@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from protocol._commands import AnyCommand, Request
 from protocol._value import Value
 
-from ._family import Family, Library
+from ._family import Family, Library, Origin
 from ._state import State
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ def adopt_child(parent: State, child: State) -> None:
 def library_of(state: State) -> Library | None:
     """The store that the State is bound to, or None."""
     return None if state._family is None else state._family.library
+
+
+def origin_of(state: State) -> Origin | None:
+    """Where the State was forked from, or None."""
+    return None if state._family is None else state._family.origin
 
 
 def bind(state: State, library: Library) -> None:

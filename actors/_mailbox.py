@@ -208,6 +208,11 @@ class Mailbox:
         return ActorClosed(f"cannot handle {type(command).__name__!r}: {self._closed}")
 
     @property
+    def born(self) -> int:
+        """How many entries there were when this mailbox was made."""
+        return self._born
+
+    @property
     def closed(self) -> str | None:
         """Why the actor takes no more entries, or None while it does."""
         return self._closed

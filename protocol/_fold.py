@@ -220,12 +220,13 @@ def _restore(value: Value, change: ContextChange, past: Past) -> None:
     for name in ("messages", "count", "results", "open", "held", "late", "turn"):
         setattr(value, name, getattr(then, name))
     value.reply_answer = then.reply_answer
-    value.facts = replace(then.facts, parent=value.facts.parent)
+    now = value.facts
+    value.facts = replace(then.facts, parent=now.parent, ran=now.ran)
     branch_messages(value)
 
 
 def _run_start(value: Value, entry: RunStartEntry) -> None:
-    facts = replace(value.facts, stopped=None)
+    facts = replace(value.facts, stopped=None, ran=(value.size, entry.content))
     if facts.parent is None and entry.parent_id is not None:
         facts = replace(facts, parent=(entry.parent_id, entry.parent_call_id))
     value.facts = facts

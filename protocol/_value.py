@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 import msgspec
 
 from ._content import ToolCallBlock
-from ._entries import ToolResultEntry
+from ._entries import AgentInfo, ToolResultEntry
 from ._entry import NO_USAGE
 from ._graph_value import GraphThread
 from ._history import History
@@ -161,6 +161,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     stopped: Stopped | None = None
     parent: tuple[str, str | None] | None = None
     """The first link: the parent's id, and its call's."""
+    ran: tuple[int, AgentInfo] | None = None
+    """Where the last run start stands in the history, and who ran."""
     questions: tuple[Question, ...] = ()
     """What waits for an answer, in the order it was asked."""
     answers: tuple[tuple[Question, Any], ...] = ()

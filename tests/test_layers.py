@@ -52,6 +52,7 @@ ACTORS_LEVELS = (
     {"people", "stores", "tools", "_structured", "_asking"},
     {
         "_think",
+        "_changes",
         "_drive",
         "_agent",
         "_loop",
