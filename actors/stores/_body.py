@@ -24,7 +24,8 @@ def pack(
     entries: Sequence[bytes], info: Mapping[str, Any], before: Mapping[str, Any]
 ) -> bytes:
     """The body of a write that makes the info ``info`` where it was ``before``."""
-    return _encode((changes(info, before), entries))
+    changed = {} if info is before else changes(info, before)
+    return _encode((changed, entries))
 
 
 def changes(info: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:

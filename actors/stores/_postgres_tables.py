@@ -4,6 +4,7 @@ psycopg is used from plain threads: its asynchronous interface needs asyncio.
 """
 
 import errno
+import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -234,6 +235,10 @@ def _turned(lines: "list[Any]") -> list[list[Any]]:
     return [list(column) for column in zip(*lines, strict=True)]
 
 
+_left_behind: list[object] = []
+"""Connections of the process that this one was forked from."""
+
+
 class PostgresTables:
     """The connection for reading; it is used by one thread at a time."""
 
@@ -241,11 +246,16 @@ class PostgresTables:
         self._dsn = dsn
         self._full = full
         self._lock = Lock()
+        self._process = os.getpid()
         self._db: Connection | None = None
 
     def _ask(self, query: str, values: "list[Any]") -> "list[tuple[Any, ...]]":
         """Ask once more when the connection turns out to be gone."""
         with self._lock:
+            if self._process != os.getpid():
+                # Closing it in a forked process would end the other's session.
+                _left_behind.append(self._db)
+                self._db, self._process = None, os.getpid()
             if self._db is not None:
                 with suppress(psycopg.OperationalError):
                     return _rows_of(self._db, query, values)

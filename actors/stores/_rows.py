@@ -143,7 +143,7 @@ def record_of(
     Args:
         state_id: The State.
         row: Its entries, records, checksum and info.
-        records: Its records in order.
+        records: Its records in order, or pieces of several.
 
     Raises:
         StoreDamaged: they are not what was written; the text says where.

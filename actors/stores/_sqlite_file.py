@@ -1,9 +1,13 @@
 """The SQLite file of a store: its tables, and how they are read and written.
 
-The file is in WAL mode: readers never wait for the writer.
+1. The file is in WAL mode: readers never wait for the writer.
+2. A write adds its record at the end of ``recent``, whatever its State, so that a
+   group of writes touches few pages. From time to time the oldest of them are moved
+   to ``logs``, each State's as one row: no record is written more than twice.
 """
 
 import errno
+import os
 import sqlite3
 import sys
 from collections.abc import Callable, Generator
@@ -35,9 +39,16 @@ from ._writer import Job
 BUSY_TIMEOUT_S = 30.0
 """How long a write waits for other processes to end theirs; each takes milliseconds."""
 
+RECENT_ROWS_MAX = 2_000
+"""More recent records than this are tidied up; a reader goes through all of them."""
+
+TIDY_ROWS = 1_000
+"""So many at a time: enough that each State has some of them, few enough that it takes
+a few milliseconds."""
+
 _NUMBERS = 2**32
-"""A record's key is its State's times this plus its number: a State's records stand
-together and in order, and need no index beside the table."""
+"""The key of a piece of log is its State's times this plus the number of its first
+record, so that a State's pieces stand together and in order."""
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS states (
@@ -46,18 +57,27 @@ CREATE TABLE IF NOT EXISTS states (
     epoch INTEGER, writer TEXT, updated REAL NOT NULL,
     agent TEXT, finished INTEGER, parent TEXT, phase TEXT, info TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS records (key INTEGER PRIMARY KEY, record BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS recent (
+    key INTEGER PRIMARY KEY, state INTEGER NOT NULL, number INTEGER NOT NULL,
+    record BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS logs (key INTEGER PRIMARY KEY, records BLOB NOT NULL);
 PRAGMA user_version = {FORMAT};
 """
 
-_SELECT = "SELECT entries, records, checksum, epoch, writer FROM states WHERE id = ?"
-_PUT = (
+_FIND = "SELECT key, entries, records, checksum, epoch, writer FROM states WHERE id = ?"
+_MAKE = (
     f"INSERT INTO states ({', '.join(COLUMNS)}) "
-    f"VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (id) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS[1:])
+    f"VALUES ({', '.join('?' * len(COLUMNS))})"
 )
-_ADD = f"INSERT INTO records SELECT key * {_NUMBERS} + ?, ? FROM states WHERE id = ?"
-_RECORDS = "SELECT record FROM records WHERE key >= ? AND key < ? ORDER BY key"
+_CHANGE = (
+    "UPDATE states SET "
+    + ", ".join(f"{name} = ?" for name in COLUMNS)
+    + " WHERE key = ?"
+)
+_ADD = "INSERT INTO recent (state, number, record) VALUES (?, ?, ?)"
+_PIECES = "SELECT records FROM logs WHERE key >= ? AND key < ? ORDER BY key"
+_RECENT = "SELECT record FROM recent WHERE state = ? ORDER BY key"
 
 
 def connect(path: Path, *, full: bool) -> sqlite3.Connection:
@@ -161,16 +181,56 @@ class SQLiteCommitter(Committer):
     def put(self, db: sqlite3.Connection, jobs: list[Job]) -> None:
         """Write what these jobs bring, but for those that conflict."""
         rows: dict[str, Row] = {}
+        keys: dict[str, int] = {}
         for name in names_of(jobs):
-            if found := db.execute(_SELECT, (name,)).fetchone():
-                rows[name] = Row(name, *found, new=False)
+            if found := db.execute(_FIND, (name,)).fetchone():
+                keys[name], *known = found
+                rows[name] = Row(name, *known)
         group = admitted(rows, jobs)
-        db.executemany(_PUT, [columns_of(rows[n], i) for n, i in group.infos.items()])
-        db.executemany(_ADD, [(number, r, name) for name, number, r in group.records])
+        changed: list[tuple[Any, ...]] = []
+        for name, info in group.infos.items():
+            columns = columns_of(rows[name], info)
+            if name in keys:
+                changed.append((*columns, keys[name]))
+            else:
+                keys[name] = _made(db, columns)
+        db.executemany(_CHANGE, changed)
+        db.executemany(_ADD, [(keys[name], n, r) for name, n, r in group.records])
+        _tidy(db)
 
+
+def _made(db: sqlite3.Connection, columns: tuple[Any, ...]) -> int:
+    key = db.execute(_MAKE, columns).lastrowid
+    assert key is not None, "a row was inserted"
+    return key
+
+
+def _tidy(db: sqlite3.Connection) -> None:
+    """Move the oldest recent records to where their States' logs are."""
+    first, last = db.execute(
+        "SELECT (SELECT min(key) FROM recent), (SELECT max(key) FROM recent)"
+    ).fetchone()
+    if first is None or last - first < RECENT_ROWS_MAX:
+        return
+    pieces: dict[int, tuple[int, list[bytes]]] = {}
+    before = first + TIDY_ROWS
+    for state, number, record in db.execute(
+        "SELECT state, number, record FROM recent WHERE key < ? ORDER BY key",
+        (before,),
+    ):
+        pieces.setdefault(state, (number, []))[1].append(record)
+    db.executemany(
+        "INSERT INTO logs VALUES (?, ?)",
+        [(s * _NUMBERS + n, b"".join(found)) for s, (n, found) in pieces.items()],
+    )
+    db.execute("DELETE FROM recent WHERE key < ?", (before,))
+
+
+_left_behind: list[object] = []
+"""Connections of the process that this one was forked from."""
 
 _Rows: TypeAlias = tuple[tuple[int, int, int, str], list[bytes]]
-"""Of a State the entries, records, checksum and info, and its records."""
+"""Of a State the entries, records, checksum and info, and the pieces of its log."""
 
 
 class SQLiteTables:
@@ -182,12 +242,17 @@ class SQLiteTables:
         )
         self._path = path
         self._lock = Lock()
+        self._process = os.getpid()
         self._db: sqlite3.Connection | None = None
 
     @contextmanager
     def _snapshot(self) -> Generator[sqlite3.Connection]:
         """One moment of the file, whatever is written meanwhile."""
         with self._lock, _translated(self._path):
+            if self._process != os.getpid():
+                # Closing a connection in a forked process would harm the other's.
+                _left_behind.append(self._db)
+                self._db, self._process = None, os.getpid()
             if self._db is None:
                 self._db = self._connect()
             self._db.execute("BEGIN")
@@ -221,8 +286,9 @@ class SQLiteTables:
             if row is None:
                 return None
             begin = row[0] * _NUMBERS
-            found = db.execute(_RECORDS, (begin, begin + _NUMBERS)).fetchall()
-        return row[1:], [record for (record,) in found]
+            found = db.execute(_PIECES, (begin, begin + _NUMBERS)).fetchall()
+            found += db.execute(_RECENT, row[:1]).fetchall()
+        return row[1:], [records for (records,) in found]
 
     def list(
         self, limit: int, after: Saved | None, filters: dict[str, Any]
@@ -250,6 +316,7 @@ def delete(state_id: str, db: sqlite3.Connection) -> None:
     if row is not None:
         begin = row[0] * _NUMBERS
         db.execute(
-            "DELETE FROM records WHERE key >= ? AND key < ?", (begin, begin + _NUMBERS)
+            "DELETE FROM logs WHERE key >= ? AND key < ?", (begin, begin + _NUMBERS)
         )
+        db.execute("DELETE FROM recent WHERE state = ?", row)
         db.execute("DELETE FROM states WHERE key = ?", row)
