@@ -6,19 +6,23 @@
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import trio
+from trio.lowlevel import current_trio_token, in_trio_run
 
 from protocol import Message, RunCancelled, ToolOutcomeKind
+from protocol._commands import AnswerQuestion, CloseCall, Fail
 from protocol._entry import NO_USAGE
+from protocol._value import Thinking
+from protocol._work_entries import Answer
 
-from ._calls import CallNode
-from ._inside import library_of, run_of
+from ._calls import DEAF, CallNode
+from ._inside import library_of, mailbox, run_of, send, set_run, value_of_state
 from ._limits import Account, Limits, reserve_child
-from ._node import Node, Stop, current
+from ._node import Node, Stop, check_can_wait, current
 from ._restart import Restarts
 from ._state import State
 
@@ -84,6 +88,9 @@ def run_above(node: Node | None) -> "RunNode | None":
 class RunNode(Node):
     """One run: a State, the agent that runs it, and what it has used so far."""
 
+    counted: ClassVar[bool] = True
+    """Whether it takes from the limits on children and depth, as subagents do."""
+
     __slots__ = (
         "agent",
         "answer",
@@ -116,10 +123,10 @@ class RunNode(Node):
         state: State,
     ) -> None:
         owner = parent if isinstance(parent, CallNode) else None
-        if parent is not None:
+        if parent is not None and self.counted:
             reserve_child(parent.accounts, parent.depth + 1)
         super().__init__(supervisor, parent, state.id)
-        if parent is not None:
+        if parent is not None and self.counted:
             self.depth = parent.depth + 1
         supervisor.adopt(self)
         if agent.limits is not None:
@@ -215,10 +222,58 @@ class RunNode(Node):
         super().end()
 
     def give_up(self) -> None:
-        """The run's own code did not stop: its owner goes on without it."""
+        """The run's own code did not stop: its owner goes on without it.
+
+        What it left open is closed, and the State is free for another run.
+        """
         self.outcome = "cancelled"
         self.error = self.cancelled()
+        if not self.state.closed:
+            self._close_open(f"(interrupted, {DEAF})", "interrupted", self.error)
+        self.release()
         self.end()
+
+    def release(self) -> None:
+        """This drives the State no more."""
+        if run_of(self.state) is self:
+            set_run(self.state, None)
+
+    def close_state(self, reason: str | None) -> None:
+        """Close the State that this drives, from any thread, and stop the run.
+
+        What is open is closed first, so that nothing is pending in a closed State.
+        """
+        why = "its State was closed" + ("" if reason is None else f": {reason}")
+        box = mailbox(self.state)
+        with box.lock:
+            if box.closed is not None:
+                return
+            self._close_open(f"(cancelled: {why})", "cancelled", RunCancelled(why))
+            box.close(reason)
+        stop = Stop(why, "cancelled", self.agent.grace_s)
+        if in_trio_run() and current_trio_token() is self.supervisor.token:
+            self.stop_tree(stop)
+        else:
+            with suppress(trio.RunFinishedError):
+                self.supervisor.token.run_sync_soon(self.stop_tree, stop)
+
+    def _close_open(
+        self, content: str, outcome: ToolOutcomeKind, error: BaseException
+    ) -> None:
+        """Take back a request that waits, close questions, give calls their result."""
+        value = value_of_state(self.state)
+        if type(value.open) is Thinking:
+            send(self.state, Fail(error))
+        for question in value.facts.questions:
+            closed = Answer(question_id=question.id, answered=False)
+            send(self.state, AnswerQuestion(closed))
+        running = {node.id: node for node in tuple(self.children)}
+        for call in value.pending:
+            node = running.get(call.id)
+            if isinstance(node, CallNode):
+                node.close(content, outcome)
+            else:
+                send(self.state, CloseCall(call, content, outcome))
 
     def result(self) -> Any:
         """What the loop returned.
@@ -307,14 +362,19 @@ def check_can_run(agent: "Runner", state: State) -> None:
     """Refuse a run that could not begin, before anything is recorded.
 
     Raises:
-        ValueError: the State is finished; or it runs, and the agent rejects that.
+        ValueError: the State is finished; or it runs, and the agent rejects that, or
+            its run waits for the call in which this is asked.
     """
     if state.finished:
         raise ValueError(
             f"cannot run State {state.id!r}: it is finished; start a new one from its "
             f"messages (State(messages=state.messages)) or restore a snapshot"
         )
-    if agent.busy == "reject" and run_of(state) is not None:
+    running = run_of(state)
+    if running is None:
+        return
+    check_can_wait(running)
+    if agent.busy == "reject":
         raise ValueError(
             f"cannot run State {state.id!r}: a run of it is under way; wait for it, "
             f"or give the agent busy='queue' or busy='interrupt'"

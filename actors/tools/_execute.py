@@ -17,6 +17,7 @@ from actors._calls import CUT, CallNode
 from actors._grace import with_grace
 from actors._limits import IN_THE_WAY
 from protocol import BudgetExceeded, RunCancelled, ToolCall, ToolError, ToolInputError
+from protocol._rules import told
 
 from ._results import to_content
 from ._subagent import answered
@@ -78,7 +79,7 @@ async def _attempts(
     """The tool's value, tried ``retries`` times more when it raises ToolError."""
     hidden: dict[str, Any] = {}
     if "state" in tool.hidden:
-        hidden["state"] = turn.run.state
+        hidden["state"] = turn.state_for(node)
     if "call" in tool.hidden:
         hidden["call"] = CurrentCall(call=node.call, idempotency_key=node.key)
     work = partial(tool.fn, **arguments, **hidden)
@@ -173,7 +174,7 @@ def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) ->
         late(turn, node, tool, Error(error))
         return
     if isinstance(error, ToolInputError):
-        turn.close(node, str(error), "input_error", error)
+        turn.close(node, _words(error), "input_error", error)
     elif isinstance(error, ToolError):
         turn.close(node, _words(error), "error", error)
     elif isinstance(error, RunCancelled):
@@ -189,8 +190,8 @@ def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) ->
 
 
 def _words(error: BaseException) -> str:
-    text = str(error)
-    return text if isinstance(error, ToolError) else f"{type(error).__name__}: {text}"
+    text = told(error)
+    return text.partition(": ")[2] if isinstance(error, ToolError) else text
 
 
 def _cancelled(turn: "Turn", node: CallNode, error: trio.Cancelled) -> None:

@@ -22,7 +22,7 @@ from actors._node import Stop, current
 from actors._saving import save
 from actors._supervisor import Lane
 from actors._telling import room, tell
-from protocol import FrozenDict, ToolCall, ToolInputError
+from protocol import FrozenDict, ToolCall, ToolError, ToolInputError
 from protocol._commands import EditExtraData, NoteStart
 from protocol._json import freeze
 
@@ -149,9 +149,24 @@ class Turn:
         said: str = tool.on_error or self.agent.on_error
         return said
 
+    def state_for(self, node: CallNode) -> Any:
+        """What a tool that takes ``state`` gets."""
+        return self.run.state
+
+    def unwrap(self, node: CallNode, value: Any) -> Any:
+        """What a tool returned, once what is not meant for the model is taken out."""
+        return value
+
     def merge(self, node: CallNode, update: Mapping[str, Any]) -> None:
-        """Take over what a tool wants changed beside its result."""
-        changes = freeze(dict(update), "state")
+        """Take over what a tool wants changed beside its result.
+
+        Raises:
+            ToolError: it cannot be recorded; nothing changed.
+        """
+        try:
+            changes = freeze(dict(update), "state")
+        except TypeError as error:
+            raise ToolError(str(error)) from error
         assert isinstance(changes, FrozenDict), "a dict freezes to a dict"
         send(self.run.state, EditExtraData(changes, ()))
 

@@ -186,12 +186,12 @@ def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
 def answered(turn: "Turn", node: "CallNode", value: Any) -> None:
     """A call returned: its value becomes its result."""
     try:
-        given = to_content(value)
+        given = to_content(turn.unwrap(node, value))
+        if given.state:
+            turn.merge(node, given.state)
     except ToolError as error:
         turn.close(node, str(error), "error", error)
         return
-    if given.state:
-        turn.merge(node, given.state)
     turn.close(node, given.content, "error" if given.is_error else "done")
 
 
