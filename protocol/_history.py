@@ -20,8 +20,6 @@ Key: TypeAlias = tuple[Literal["call", "child", "end"], str]
 class History(Log[HistoryEntry]):
     """The log of entries, with the ids that were used in it."""
 
-    __slots__ = ()
-
     def has_call(self, size: int, call_id: str) -> bool:
         """Whether one of the first ``size`` entries brought a call of this id."""
         return self.has(size, ("call", call_id))

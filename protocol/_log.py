@@ -13,6 +13,8 @@
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import msgspec
+
 Item = TypeVar("Item")
 
 
@@ -62,7 +64,7 @@ class Keys:
         return True
 
 
-class Log(Generic[Item]):
+class Log(msgspec.Struct, Generic[Item], eq=False):
     """A list that is only appended to, on top of a part of an earlier log.
 
     Each segment knows its parent and, in `_jump`, an ancestor further down, chosen as
@@ -70,23 +72,20 @@ class Log(Generic[Item]):
     the segment of an item takes logarithmic time in forks of forks.
     """
 
-    __slots__ = ("_depth", "_jump", "_keys", "base", "items", "parent")
-
     SEALED: ClassVar[int] = -1
     """The base of a log that nobody may write: no size ever matches its end."""
 
-    def __init__(self, parent: Self | None = None, base: int = 0) -> None:
-        self.items: list[Item] = []
-        self.parent: Self | None = parent
-        self.base = base
-        self._depth = 0
-        self._jump: Self | None = None
-        self._keys: Keys | None = None
-        if parent is not None:
-            self._depth = parent._depth + 1
-            self._jump = parent._jump_above()
-            if parent._keys is not None:
-                self._keys = Keys(parent._keys, base)
+    items: list[Item] = []
+    """The items of this segment."""
+    parent: Self | None = None
+    """The segment that this one stands on."""
+    base: int = 0
+    """How many items are below this segment."""
+    _depth: int = 0
+    _jump: Self | None = None
+    _keys: Keys | None = None
+
+    __repr__ = object.__repr__  # all items, and those of all parents, say too much
 
     def _jump_above(self) -> Self:
         """Where a segment on top of this one jumps to."""
@@ -108,13 +107,21 @@ class Log(Generic[Item]):
             # A signal handler or a finalizer may have appended since the question.
             if items[size - self.base] is item:
                 return self
-        log = self.branch(size)
+        log = self.branch(size) if size else type(self)()
         log.items.append(item)
         return log
 
     def branch(self, size: int) -> Self:
         """A segment with a writer of its own, on top of the first ``size`` items."""
-        return type(self)(self.home(size), size) if size else type(self)()
+        if not size:
+            return type(self)()
+        parent = self.home(size)
+        log = type(self)(parent=parent, base=size)
+        log._depth = parent._depth + 1
+        log._jump = parent._jump_above()
+        if parent._keys is not None:
+            log._keys = Keys(parent._keys, size)
+        return log
 
     def home(self, size: int) -> Self:
         """The segment that holds item ``size - 1``."""

@@ -179,7 +179,7 @@ class Value(msgspec.Struct):
     history: History
     size: int = 0
     """How many entries of ``history`` are this value's."""
-    messages: Log[Message] = EMPTY
+    messages: Log[Message] = msgspec.field(default_factory=lambda: EMPTY)
     count: int = 0
     """How many messages of ``messages`` are this value's."""
     results: Results = NO_RESULTS
