@@ -133,6 +133,8 @@ class Agent:
             TypeError: there is no such setting.
         """
         settings = {name: getattr(self, name) for name in _settings.NAMES}
+        if "model" not in changes:  # it is made already, with both of these
+            settings |= {"base_url": None, "client": None}
         return Agent(**{**settings, **changes})
 
     def context_tokens(self, state: State) -> int:
@@ -273,6 +275,11 @@ class Agent:
     async def settle_calls(self, node: RunNode) -> None:
         """Give every call that is pending in the node's State its result."""
         calls = value_of_state(node.state).pending
+        if any(child.call_id is not None for child in node.children):
+            raise ValueError(
+                f"cannot use the tools of State {node.state.id!r}: its calls are "
+                f"running, and this would run them twice"
+            )
         if calls:
             await Turn(node, self.tool_map).use(calls)
 
@@ -363,8 +370,10 @@ class Agent:
                 yield node
         finally:
             current.reset(token)
-            set_run(state, None)
+            node.release()
             supervisor.forget(node)
+        if node.scope.cancelled_caught:
+            raise node.cancelled()
 
     # For the tree
 

@@ -14,7 +14,7 @@ from protocol._commands import CloseCall, ReportLate
 from protocol._entry import NO_USAGE, Content
 from protocol._value import Calling
 
-from ._inside import adopt_child, send, value_of_state
+from ._inside import adopt_child, mailbox, send, value_of_state
 from ._node import Node
 
 if TYPE_CHECKING:
@@ -96,18 +96,24 @@ class CallNode(Node):
         outcome: ToolOutcomeKind,
         error: BaseException | None = None,
     ) -> bool:
-        """Record the call's one result; False when it has one already."""
-        if self.outcome is not None:
-            return False
-        self.outcome = outcome
-        self.error = error
-        self.reported = self.usage
-        children = tuple(self.child_ids)
-        send(
-            self.state,
-            CloseCall(self.call, content, outcome, error, children, self.usage),
-        )
-        return True
+        """Record the call's one result; False when it has one already.
+
+        A State that was closed has closed its calls itself.
+        """
+        with mailbox(self.state).lock:
+            if self.outcome is not None:
+                return False
+            self.outcome = "cancelled" if self.state.closed else outcome
+            self.error = error
+            self.reported = self.usage
+            if self.state.closed:
+                return False
+            children = tuple(self.child_ids)
+            send(
+                self.state,
+                CloseCall(self.call, content, outcome, error, children, self.usage),
+            )
+            return True
 
     def report_late(self, content: Content, outcome: ToolOutcomeKind) -> None:
         """Record what came after the result: a value, and what was used since.

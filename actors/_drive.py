@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from protocol import (
+    ActorClosed,
     BudgetExceeded,
     RunCancelled,
     StoppedByBudget,
@@ -23,9 +24,10 @@ from protocol._commands import CloseCall, Fail, SetStop, StartRun
 from protocol._value import Thinking
 
 from ._asking import QuestionsLeftOpen
+from ._changes import warn_of_changes
 from ._events import ChildEnd, ChildStart, RunEnd, RunStart
 from ._inside import run_of, send, set_run, value_of_state
-from ._node import Stop
+from ._node import Stop, waiting_for
 from ._run_node import Deadline, RunNode, check_can_run
 from ._saving import save, save_at_last
 from ._telling import room, tell
@@ -53,7 +55,7 @@ async def drive(agent: "Agent", node: RunNode) -> None:
         while node.restarts is not None and await _begins_again(node):
             await _whole_run(agent, node)
     finally:
-        set_run(node.state, None)
+        node.release()
         give_back(node)
 
 
@@ -79,9 +81,11 @@ def give_back(node: RunNode) -> None:
 async def claim(agent: "Agent", node: RunNode) -> None:
     """Become the one run of the State; an earlier one is met as the agent says."""
     while (other := run_of(node.state)) is not None:
-        if agent.busy == "interrupt":
-            other.stop_tree(Stop("another run took over", "interrupted", agent.grace_s))
-        await other.wait_ended()
+        with waiting_for(other):
+            if agent.busy == "interrupt":
+                stop = Stop("another run took over", "interrupted", agent.grace_s)
+                other.stop_tree(stop)
+            await other.wait_ended()
     check_can_run(agent, node.state)
     set_run(node.state, node)
 
@@ -112,6 +116,7 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
     state = node.state
     if type(value_of_state(state).open) is Thinking:
         send(state, Fail(RunCancelled("the process that asked the model is gone")))
+    warn_of_changes(state, agent.info)
     call = node.call
     send(
         state,
@@ -169,7 +174,9 @@ async def _failed(node: RunNode, error: BaseException) -> None:
     _close_pending(node, "interrupted" if by_cancel else "aborted")
     if node.state.stopped is not None and not node.state.closed:
         send(node.state, SetStop(None))
-    node.error = error
+    # Whoever closes the State stops the run: what it meets then is only how it hears.
+    closed = isinstance(error, ActorClosed) and node.stop is not None
+    node.error = node.cancelled() if closed else error
 
 
 def _close_pending(node: RunNode, outcome: ToolOutcomeKind) -> None:

@@ -7,7 +7,8 @@
 3. A node that is being stopped takes no new children.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -54,6 +55,7 @@ class Node:
         "stop",
         "supervisor",
         "until",
+        "waits_for",
     )
 
     def __init__(
@@ -69,6 +71,7 @@ class Node:
         self._scope: trio.CancelScope | None = None
         self.stop: Stop | None = None
         self.until: float | None = None
+        self.waits_for: tuple[Node, ...] = ()
         self.has_begun = True
         self.has_deaf = False
         self.ended = False
@@ -192,6 +195,54 @@ def subtree(node: Node) -> Iterator[Node]:
         now = todo.pop()
         yield now
         todo.extend(now.children)
+
+
+@contextmanager
+def waiting_for(awaited: Node) -> Generator[None]:
+    """This task's node waits in the block for the end of another one.
+
+    Raises:
+        ValueError: as `check_can_wait` does.
+    """
+    waiting = current.get()
+    if waiting is None:
+        yield
+        return
+    check_can_wait(awaited)
+    waiting.waits_for = (*waiting.waits_for, awaited)
+    try:
+        yield
+    finally:
+        waits = list(waiting.waits_for)
+        waits.remove(awaited)
+        waiting.waits_for = tuple(waits)
+
+
+def check_can_wait(awaited: Node) -> None:
+    """Refuse to wait here for what itself waits for this call.
+
+    Raises:
+        ValueError: they would wait for each other until somebody cancels them.
+    """
+    waiting = current.get()
+    if waiting is not None and _needs(awaited, waiting):
+        raise ValueError(
+            f"cannot wait for the run of {awaited.id!r} here: it waits for "
+            f"{waiting.id!r}, and neither would ever end; let the call return first"
+        )
+
+
+def _needs(awaited: Node, node: Node) -> bool:
+    """Whether ``awaited`` ends only after ``node``: it stands below, or is awaited."""
+    todo, seen = [awaited], {awaited}
+    while todo:
+        for below in subtree(todo.pop()):
+            if below is node:
+                return True
+            new = [each for each in below.waits_for if each not in seen]
+            seen.update(new)
+            todo += new
+    return False
 
 
 Audience: TypeAlias = tuple[Any, ...]

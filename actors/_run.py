@@ -10,7 +10,7 @@ import attrs
 
 from protocol import ToolOutcomeKind, Usage
 
-from ._node import Node, Stop
+from ._node import Node, Stop, waiting_for
 from ._run_node import RunNode
 from ._state import State
 
@@ -66,9 +66,11 @@ class Run:
 
         Raises:
             RunCancelled: the run was cancelled; ``reason`` says why.
+            ValueError: this is called in a call that the run itself waits for.
             BaseException: what left the run, the very exception.
         """
-        await self._node.wait_ended()
+        with waiting_for(self._node):
+            await self._node.wait_ended()
         return self._node.result()
 
     def cancel_nowait(

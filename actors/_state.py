@@ -310,9 +310,15 @@ class State(Reading):
     def close(self, reason: str | None = None) -> None:
         """End the actor: waiting and later commands that record get `ActorClosed`.
 
-        Reads go on. Closing again changes nothing.
+        A run of it is stopped: a request that waits on the model is taken back and
+        open calls are closed as cancelled first, so nothing is left pending. Reads go
+        on. Closing again changes nothing.
         """
-        self._mailbox.close(reason)
+        run = self._mailbox.run
+        if run is None:
+            self._mailbox.close(reason)
+        else:
+            run.close_state(reason)
 
     @property
     def closed(self) -> bool:
@@ -370,7 +376,7 @@ _set_id, _set_mailbox, _set_live, _set_edits, _set_family = (
 
 def _fill(state: State, state_id: str, value: Value, family: Family | None) -> None:
     _set_id(state, state_id)
-    _set_mailbox(state, Mailbox(value))
+    _set_mailbox(state, Mailbox(value, value.size))
     _set_live(state, _NOT_READ)
     _set_edits(state, None)
     _set_family(state, family)
