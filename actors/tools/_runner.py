@@ -66,8 +66,7 @@ class Turn:
         self._order = {call.id: index for index, call in enumerate(calls)}
         ready = self._usable(calls)
         try:
-            if self.announced:
-                ready = settle_unknown(self, ready)
+            ready = settle_unknown(self, ready)
             if self.run.is_judged:
                 ready = await judge_calls(self, ready)
             await self._run_all(ready)
