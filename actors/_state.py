@@ -376,7 +376,7 @@ _set_id, _set_mailbox, _set_live, _set_edits, _set_family = (
 
 def _fill(state: State, state_id: str, value: Value, family: Family | None) -> None:
     _set_id(state, state_id)
-    _set_mailbox(state, Mailbox(value, value.size))
+    _set_mailbox(state, Mailbox(value))
     _set_live(state, _NOT_READ)
     _set_edits(state, None)
     _set_family(state, family)
