@@ -39,6 +39,8 @@ class Family:
     """The store this State is bound to."""
     origin: Origin | None = None
     """Where this State was forked from."""
+    waiting: "dict[str, State]" = attrs.Factory(dict)
+    """Children that wait for answers, by the call of this State that they belong to."""
 
 
 def find_child(

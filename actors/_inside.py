@@ -55,6 +55,17 @@ def adopt_child(parent: State, child: State) -> None:
     family(parent).children[child.id] = child
 
 
+def keep_waiting(parent: State, call_id: str, child: State) -> None:
+    """Remember the child that a call, which stays open, goes on with later."""
+    family(parent).waiting[call_id] = child
+
+
+def waiting_child(parent: State, call_id: str) -> State | None:
+    """The child that an open call goes on with, or None; given once."""
+    known = parent._family
+    return None if known is None else known.waiting.pop(call_id, None)
+
+
 def library_of(state: State) -> Library | None:
     """The store that the State is bound to, or None."""
     return None if state._family is None else state._family.library

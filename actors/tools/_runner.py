@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from actors._asking import QuestionsLeftOpen
 from actors._calls import CallNode
 from actors._events import ToolEnd, ToolStart
 from actors._inside import library_of, send, value_of_state
@@ -22,7 +23,7 @@ from actors._node import Stop, current
 from actors._saving import save
 from actors._supervisor import Lane
 from actors._telling import room, tell
-from protocol import FrozenDict, ToolCall, ToolError, ToolInputError
+from protocol import FrozenDict, Question, ToolCall, ToolError, ToolInputError
 from protocol._commands import EditExtraData, NoteStart
 from protocol._json import freeze
 
@@ -47,6 +48,7 @@ class Turn:
         self.tools = tools
         self.agent: Any = run.agent
         self.errors: list[tuple[int, BaseException]] = []
+        self.questions: list[Question] = []
         self.announced = bool(run.audience) or library_of(run.state) is not None
         self._order: dict[str, int] = {}
         self._waiting: deque[Row] = deque()
@@ -61,6 +63,7 @@ class Turn:
         then the cancel goes on.
 
         Raises:
+            QuestionsLeftOpen: calls wait for answers, and stay open.
             BaseException: the first failure in request order, others as its notes.
         """
         self._order = {call.id: index for index, call in enumerate(calls)}
@@ -78,6 +81,8 @@ class Turn:
             for node, _, _ in ready:
                 node.end()
         self._raise_first()
+        if self.questions:
+            raise QuestionsLeftOpen(tuple(self.questions))
 
     async def _run_all(self, ready: "Sequence[Row]") -> None:
         if len(ready) == 1:
@@ -168,6 +173,11 @@ class Turn:
             raise ToolError(str(error)) from error
         assert isinstance(changes, FrozenDict), "a dict freezes to a dict"
         send(self.run.state, EditExtraData(changes, ()))
+
+    def left_open(self, node: CallNode, questions: Sequence[Question]) -> None:
+        """A call's child waits for answers: the call stays open, and the run stops."""
+        self.questions += questions
+        node.end()
 
     def _never_run(self, node: CallNode) -> None:
         self.close(node, "(cancelled before it ran: another call failed)", "cancelled")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from trio import Cancelled
 
-from actors._inside import library_of
+from actors._inside import keep_waiting, library_of, waiting_child
 from actors._limits import IN_THE_WAY
 from actors._run_node import RunNode
 from actors._state import State
@@ -21,6 +21,7 @@ from protocol import (
     RunCancelled,
     StoppedByBudget,
     StoppedByFinish,
+    StoppedByQuestion,
     StoppedByUntil,
     ToolError,
 )
@@ -81,7 +82,8 @@ def start_child(
     turn: "Turn", node: "CallNode", agent: Any, prompt: str, lane: Lane
 ) -> None:
     """Start the child of a call; its end records the call's result."""
-    state = State(messages=[Message.user(prompt)])
+    waiting = waiting_child(node.state, node.id)
+    state = waiting or State(messages=[Message.user(prompt)])
     run_child(turn, node, agent, state, lane)
 
 
@@ -120,7 +122,7 @@ async def announce_and_start(
         with node.scope:
             known = node.was_started()
             await turn.start(node)
-            state = await _earlier_child(turn, state_id) if known else None
+            state = await _earlier_child(turn, node, state_id) if known else None
             if state is None:
                 state = State(id=state_id, messages=[Message.user(prompt)])
             if _has_ended(state):
@@ -144,11 +146,12 @@ def child_id(node: "CallNode") -> str:
     return blake2b(node.key.encode(), digest_size=16).hexdigest()
 
 
-async def _earlier_child(turn: "Turn", state_id: str) -> State | None:
+async def _earlier_child(turn: "Turn", node: "CallNode", state_id: str) -> State | None:
     """The child that an earlier process has started for the call, if it got so far."""
+    waiting = waiting_child(turn.run.state, node.id)
     library = library_of(turn.run.state)
-    if library is None:
-        return None
+    if waiting is not None or library is None:
+        return waiting
     try:
         return await library.aload(state_id)
     except LookupError:
@@ -167,9 +170,16 @@ def adopt_ended(node: "CallNode", state: State) -> None:
 
 
 def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
-    """The child has ended: its call gets its one result."""
+    """The child has ended: its call gets its one result.
+
+    Unless it waits for somebody's answer: then its call waits too, and stays open.
+    """
     error = child.error
-    if error is None:
+    stopped = child.state.stopped
+    if error is None and isinstance(stopped, StoppedByQuestion):
+        keep_waiting(node.state, node.id, child.state)
+        turn.left_open(node, stopped.questions)
+    elif error is None:
         answered(turn, node, in_words(child.state, child.answer))
     elif isinstance(error, RunCancelled | Cancelled):
         how = "cancelled" if node.stop is None else node.stop.kind
