@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from actors import State, ToolResultEntry, Usage
+from actors import State, ToolResultEntry
 from actors._inside import run_of
 from actors.testing import Trial
 from protocol import Message, ModelReplyEntry, RunStartEntry, ToolResultBlock
 from protocol._entry import NO_USAGE
 
-from .world import AGAIN, ANSWER_AGAIN, World, world_of
+from .world import AGAIN, ANSWER_AGAIN, world_of
 
 
 def family(state: State) -> Iterator[State]:
@@ -76,7 +76,7 @@ def every_tool_ran_at_most_once_and_reported(trial: Trial) -> None:
 def every_child_has_exactly_one_end(trial: Trial) -> None:
     for state in states_of(trial):
         children = children_of(state)
-        assert len(set(children)) == len(children)
+        assert len(set(children)) == len(children), f"ended twice: {children}"
         for entry in results_of(state):
             for child_id in entry.child_ids:
                 started = [
@@ -85,29 +85,21 @@ def every_child_has_exactly_one_end(trial: Trial) -> None:
                     if isinstance(start, RunStartEntry)
                 ]
                 # A child that was cancelled before its first step has no start.
-                assert set(started) <= {(state.id, entry.call.id)}
+                assert set(started) <= {(state.id, entry.call.id)}, started
 
 
 def usage_is_what_was_delivered(trial: Trial) -> None:
-    """For each model and each State: its own replies and those of all below it."""
+    """For each model and each State: its own replies, and what its children used."""
     world = world_of(trial)
-    known = {state.id for state in states_of(trial)}
+    states = states_of(trial)
+    known = {state.id for state in states}
     assert set(world.delivered) <= known, "a State that nobody can find used something"
-    for state in states_of(trial):
-        spent = sum_of(world, [each.id for each in family(state)])
+    for state in states:
+        own = world.delivered.get(state.id, NO_USAGE)
+        below = [state.child(child_id).usage for child_id in children_of(state)]
+        spent = sum(below, own)
         assert state.usage == spent, f"{state.usage} is not {spent}"
         assert state.usage.by_model == spent.by_model
-        below = sum_of_children(state)
-        assert state.usage.since(below) == world.delivered.get(state.id, NO_USAGE)
-
-
-def sum_of(world: World, ids: list[str]) -> Usage:
-    return sum((world.delivered.get(each, NO_USAGE) for each in ids), NO_USAGE)
-
-
-def sum_of_children(state: State) -> Usage:
-    entries = [*results_of(state), *results_of(state, late=True)]
-    return sum((entry.usage for entry in entries), NO_USAGE)
 
 
 def every_provider_takes_the_messages(trial: Trial) -> None:

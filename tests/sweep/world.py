@@ -44,6 +44,7 @@ class World:
     """Plain tools that are at work, by the call's key."""
     replies: dict[str, str] = attrs.field(factory=dict)
     """Answers to side questions, by how these begin."""
+    tools: dict[str, Tool] = attrs.field(factory=dict)
     lock: Any = attrs.field(factory=threading.Lock)
 
     def agent(self, script: Sequence[object], **settings: Any) -> Agent:
@@ -125,7 +126,13 @@ def begun(world: World) -> str:
 
 
 def tools_of(world: World) -> dict[str, Tool]:
-    """Tools of each kind, by name."""
+    """Tools of each kind, by name; made once."""
+    if not world.tools:
+        world.tools = make_tools(world)
+    return world.tools
+
+
+def make_tools(world: World) -> dict[str, Tool]:
 
     @tool
     async def work(steps: int) -> str:
