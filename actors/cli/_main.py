@@ -3,6 +3,7 @@
 import click
 
 from ._doctor import doctor
+from ._fleet import fleet
 from ._salvage import salvage_command
 from ._show import show
 from ._survey import survey
@@ -17,4 +18,5 @@ def main() -> None:
 main.add_command(doctor)
 main.add_command(salvage_command)
 main.add_command(show)
+main.add_command(fleet)
 main.add_command(survey)

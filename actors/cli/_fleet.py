@@ -1,0 +1,170 @@
+"""`callboard fleet`: ten thousand agents in a night, from one file of tasks.
+
+1. The same command again continues where it was; nothing that is done is done twice.
+2. Ctrl+C once begins nothing more and gives what runs a grace; twice stops now.
+3. Exit codes: 0 all well, 1 some failed or were cut short, 2 usage, 130 stopped.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import attrs
+import click
+import trio
+from rich.console import Console
+
+from actors import Agent, Inbox, Limits, SQLiteStore
+from actors._settings import INHERIT, check_loop
+from protocol import StoreDamaged
+from protocol._rules import told
+
+from ._alone import alone_on
+from ._crew import Fleet, Plan
+from ._named import named_agent
+from ._results import Spool
+from ._shift import Shift
+from ._tasks import BadLine, Task, read_tasks
+
+MAX_RUNNING = 100
+"""About what a usual account may ask at once; the gate finds out what is too much."""
+
+_BAD_LINES_MAX = 20
+_PLAIN_COLUMNS = 160
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_GIVEN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_SECONDS = click.FloatRange(0, min_open=True)
+
+
+@click.command()
+@click.argument("tasks", type=_GIVEN_FILE, metavar="TASKS.jsonl")
+@click.option("--agent", required=True, metavar="MODULE:NAME", help="Who does them.")
+@click.option("--store", type=_FILE, help="Keeps the States [runs.db beside TASKS].")
+@click.option("--out", type=_FILE, help="The results [results.jsonl beside TASKS].")
+@click.option(
+    "--max-running",
+    type=click.IntRange(1),
+    default=MAX_RUNNING,
+    show_default=True,
+    help="Tasks at once.",
+)
+@click.option("--model", help="A model in place of the agent's own.")
+@click.option("--base-url", help="Where that model is.")
+@click.option("--max-cost", type=click.FloatRange(0), help="Dollars, for all tasks.")
+@click.option("--max-requests", type=click.IntRange(0), help="Requests, for all tasks.")
+@click.option("--max-tokens", type=click.IntRange(0), help="Tokens, for all tasks.")
+@click.option("--timeout-s", type=_SECONDS, help="Seconds for each task.")
+@click.option("--deadline-s", type=_SECONDS, help="Seconds for all tasks.")
+@click.option("--retry-failed", is_flag=True, help="Run failed and stopped ones again.")
+@click.option("--quiet", is_flag=True, help="Show faults only.")
+def fleet(tasks: Path, agent: str, **given: Any) -> None:
+    """Run an agent on every line of TASKS.jsonl.
+
+    A line is {"id": ..., "prompt": ..., "extra_data": {...}}, the last one optional.
+    The same command again goes on after a stop or a crash.
+    """
+    store = given["store"] or tasks.with_name("runs.db")
+    out = given["out"] or tasks.with_name("results.jsonl")
+    chosen = _agent(agent, given)
+    good, bad = _read(tasks)
+    with _opened(store) as kept, Spool() as spool:
+        crew = Fleet(_plan(chosen.copy(store=kept), good, given), spool)
+        shift = Shift(crew, _console(quiet=given["quiet"]))
+        try:
+            trio.run(shift.work, lambda: spool.write_to(out, [t.id for t in good]))
+        except (OSError, StoreDamaged) as fault:
+            raise click.ClickException(told(fault)) from fault
+    shift.sum_up(out)
+    raise SystemExit(shift.exit_code(faults=bool(bad)))
+
+
+@contextmanager
+def _opened(place: Path) -> Generator[SQLiteStore]:
+    """The store, for this fleet alone; a fault in opening it is one of usage."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(alone_on(place))
+            store = stack.enter_context(SQLiteStore(place))
+        except BlockingIOError:
+            _refuse(f"another fleet is at work on {str(place)!r}: wait, or stop it")
+        except (OSError, StoreDamaged) as fault:
+            _refuse(f"cannot keep States in {str(place)!r}: {told(fault)}")
+        yield store
+
+
+def _agent(name: str, given: dict[str, Any]) -> Agent:
+    """The agent as the fleet runs it; a fault is one of usage."""
+    if given["base_url"] and not given["model"]:
+        _refuse("--base-url says where --model is: give both")
+    try:
+        agent = named_agent(name)
+        check_loop(agent.loop, wanted_async=True)
+        if given["model"]:
+            model, place = given["model"], given["base_url"]
+            agent = agent.copy(model=model, base_url=place, client=None)
+    except Exception as fault:
+        own = isinstance(fault, ValueError | TypeError)
+        raise click.UsageError(str(fault) if own else told(fault)) from fault
+    return agent.copy(**_for_many(agent, given["timeout_s"]))
+
+
+def _for_many(agent: Agent, timeout_s: float | None) -> dict[str, Any]:
+    """What changes for an agent that works where nobody looks at it alone."""
+    changes: dict[str, Any] = {}
+    if agent.reporter is INHERIT:
+        changes["reporter"] = None
+    if agent.human is INHERIT:
+        changes["human"] = Inbox(wait_s=0)  # a question stops its task, not the fleet
+    if timeout_s is not None:
+        limits = agent.limits or Limits()
+        own = limits.seconds
+        seconds = timeout_s if own is None else min(own, timeout_s)
+        changes["limits"] = attrs.evolve(limits, seconds=seconds)
+    return changes
+
+
+def _plan(agent: Agent, tasks: Sequence[Task], given: dict[str, Any]) -> Plan:
+    return Plan(
+        agent=agent,
+        store=agent.store,
+        tasks=tasks,
+        max_running=given["max_running"],
+        limits=Limits(
+            cost=given["max_cost"],
+            requests=given["max_requests"],
+            tokens=given["max_tokens"],
+        ),
+        deadline_s=given["deadline_s"],
+        retry_failed=given["retry_failed"],
+    )
+
+
+def _read(path: Path) -> tuple[list[Task], list[BadLine]]:
+    found = read_tasks(path)
+    for line in found.bad[:_BAD_LINES_MAX]:
+        click.echo(f"{path}:{line.number}: {line.fault}", err=True)
+    if len(found.bad) > _BAD_LINES_MAX:
+        more = len(found.bad) - _BAD_LINES_MAX
+        click.echo(f"{path}: and {more:,} more bad lines", err=True)
+    if not found.tasks:
+        _refuse(f'no task in {str(path)!r}: a line is {{"id": ..., "prompt": ...}}')
+    return found.tasks, found.bad
+
+
+def _console(*, quiet: bool) -> Console:
+    console = Console(stderr=True, quiet=quiet, highlight=False, markup=False)
+    if not console.is_terminal:
+        return Console(
+            stderr=True,
+            quiet=quiet,
+            highlight=False,
+            markup=False,
+            width=_PLAIN_COLUMNS,
+        )
+    return console
+
+
+def _refuse(text: str) -> NoReturn:
+    raise click.UsageError(text)

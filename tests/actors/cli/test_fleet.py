@@ -1,0 +1,269 @@
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from actors import Message, SQLiteStore, State
+from actors.cli import main
+from tests.actors.cli.agents import LOG
+
+
+@pytest.fixture(autouse=True)
+def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    log = tmp_path / "effects.log"
+    log.touch()
+    monkeypatch.setenv(LOG, str(log))
+    monkeypatch.chdir(tmp_path)
+    return log
+
+
+def tasks(*prompts: str) -> Path:
+    path = Path("tasks.jsonl")
+    rows = [{"id": f"t{n}", "prompt": prompt} for n, prompt in enumerate(prompts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def fleet(agent: str, *options: object, path: str = "tasks.jsonl") -> Result:
+    name = agent if ":" in agent else f"tests.actors.cli.agents:{agent}"
+    words = ["fleet", path, "--agent", name, *map(str, options)]
+    return CliRunner().invoke(main, words)
+
+
+def results(path: str = "results.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_every_task_gets_one_line_in_task_order() -> None:
+    tasks(*(f"Look around {n}" for n in range(20)))
+    done = fleet("seer", "--max-running", 7)
+    assert done.exit_code == 0, done.output
+    assert [line["id"] for line in results()] == [f"t{n}" for n in range(20)]
+    first = results()[0]
+    assert first.pop("seconds") > 0
+    assert first.pop("usage")["by_model"]["function/test"]["requests"] == 3
+    assert first == {
+        "id": "t0",
+        "status": "done",
+        "answer": "All seen.",
+        "stopped": "until",
+        "turns": 3,
+        "error": None,
+    }
+    assert "20 done" in done.output
+    assert "60 turns, 60 requests" in done.output
+
+
+def test_a_task_is_a_state_in_the_store_with_its_extra_data() -> None:
+    Path("tasks.jsonl").write_text(
+        '{"id": "a", "prompt": "Look", "extra_data": {"who": "me"}}\n'
+    )
+    assert fleet("seer").exit_code == 0
+    with SQLiteStore("runs.db") as store:
+        state = store.load("a")
+    assert state.messages[0].text() == "Look"
+    assert state.extra_data == {"who": "me"}
+
+
+def test_the_same_command_again_does_nothing_twice(logged: Path) -> None:
+    tasks("one", "two")
+    assert fleet("payer").exit_code == 0
+    before, effects = results(), logged.read_text()
+    again = fleet("payer")
+    assert again.exit_code == 0
+    assert results() == before
+    assert logged.read_text() == effects
+    assert "2 done (2 before)" in again.output
+
+
+def test_tasks_that_were_added_are_done_and_the_others_left() -> None:
+    tasks("one")
+    fleet("speaker")
+    tasks("one", "two")
+    assert fleet("speaker").exit_code == 0
+    assert [line["answer"] for line in results()] == ["about one", "about two"]
+
+
+def test_a_bad_line_is_named_with_its_number_and_the_rest_runs() -> None:
+    path = tasks("one", "two")
+    path.write_text("{oops\n" + path.read_text() + '{"id": "t0", "prompt": "p"}\n')
+    done = fleet("speaker")
+    assert done.exit_code == 1
+    assert "tasks.jsonl:1: not JSON" in done.output
+    assert "tasks.jsonl:4: id 't0' stands on line 2 too" in done.output
+    assert [line["status"] for line in results()] == ["done", "done"]
+
+
+def test_a_failed_task_says_why_and_stays_until_it_is_retried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tasks("one", "fail")
+    done = fleet("speaker")
+    assert done.exit_code == 1
+    assert "--retry-failed" in done.output
+    failed = results()[1]
+    assert failed["status"] == "failed"
+    assert failed["error"] == "ValueError: no idea about fail"
+    assert failed["answer"] is None
+
+    monkeypatch.setenv("CALLBOARD_TEST_MENDED", "yes")
+    assert fleet("speaker").exit_code == 1
+    assert results()[1] == failed
+    assert fleet("speaker", "--retry-failed").exit_code == 0
+    assert [line["answer"] for line in results()] == ["about one", "mended"]
+
+
+def test_a_limit_of_the_agent_stops_a_task_and_the_others_go_on() -> None:
+    tasks("one", "two")
+    assert fleet("cautious").exit_code == 1
+    assert [line["status"] for line in results()] == ["stopped", "stopped"]
+    assert {line["stopped"] for line in results()} == {"budget"}
+
+
+def test_a_limit_of_the_fleet_counts_what_was_used_before() -> None:
+    tasks(*map(str, range(10)))
+    done = fleet("seer", "--max-requests", 10, "--max-running", 1)
+    assert done.exit_code == 1
+    statuses = [line["status"] for line in results()]
+    assert statuses == ["done"] * 3 + ["stopped"] + ["cancelled"] * 6
+    assert "the limit on requests is reached" in done.output
+    assert "7 tasks are left" in done.output
+
+    fleet("seer", "--max-requests", 10, "--max-running", 1)
+    assert [line["status"] for line in results()] == statuses
+    assert fleet("seer").exit_code == 0
+    assert sum(line["usage"]["requests"] for line in results()) == 30
+
+
+def test_a_task_that_takes_too_long_is_stopped() -> None:
+    tasks("wait", "go")
+    assert fleet("waiter", "--timeout-s", 0.05).exit_code == 1
+    waited, went = results()
+    assert (waited["status"], waited["stopped"]) == ("stopped", "budget")
+    assert went["status"] == "done"
+
+
+def test_at_the_deadline_what_runs_is_cancelled_and_can_go_on() -> None:
+    tasks("wait", "go", "wait too")
+    done = fleet("waiter", "--deadline-s", 0.05)
+    assert done.exit_code == 1
+    assert [line["status"] for line in results()] == ["cancelled", "done", "cancelled"]
+    assert "the deadline of 0.05 s is over" in results()[0]["error"]
+    assert "2 tasks are left: run the same command again" in done.output
+    assert fleet("waiter").exit_code == 0
+    assert results()[0]["answer"] == "not waiting"
+
+
+def test_what_a_loop_returns_is_the_answer_and_is_kept() -> None:
+    tasks("one")
+    assert fleet("counter").exit_code == 0
+    before = results()
+    assert before[0]["answer"] == 2
+    assert fleet("counter").exit_code == 0
+    assert results() == before
+
+
+def test_an_answer_that_is_no_json_is_a_failure() -> None:
+    tasks("one")
+    assert fleet("no_json").exit_code == 1
+    assert results()[0]["status"] == "failed"
+    assert "answer" in results()[0]["error"]
+
+
+def test_a_conversation_of_another_fleet_is_left_alone() -> None:
+    tasks("one")
+    with SQLiteStore("runs.db") as store:
+        state = State(id="t0", messages=[Message.user("something else")])
+        store.save(state)
+    assert fleet("speaker").exit_code == 1
+    assert results()[0]["status"] == "failed"
+    assert "'something else': name another file with --store" in results()[0]["error"]
+    with SQLiteStore("runs.db") as store:
+        assert store.load("t0").history == state.history
+
+
+def test_store_and_results_go_where_they_are_wanted() -> None:
+    tasks("one")
+    done = fleet("speaker", "--store", "kept.db", "--out", "said.jsonl")
+    assert done.exit_code == 0
+    assert results("said.jsonl")[0]["status"] == "done"
+    assert Path("kept.db").exists()
+    assert not Path("runs.db").exists()
+    assert not Path("results.jsonl").exists()
+
+
+def test_the_current_folder_is_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    Path("agents_here.py").write_text(
+        "from actors import Agent, FunctionModel\n"
+        "agent = Agent(FunctionModel(lambda request: 'here'))\n"
+    )
+    tasks("one")
+    done = fleet("agents_here:agent")
+    sys.modules.pop("agents_here")
+    assert done.exit_code == 0, done.output
+    assert results()[0]["answer"] == "here"
+
+
+def test_quiet_shows_faults_only() -> None:
+    tasks("one")
+    assert fleet("speaker", "--quiet").output == ""
+    Path("tasks.jsonl").write_text("oops\n" + Path("tasks.jsonl").read_text())
+    assert fleet("speaker", "--quiet").output.startswith("tasks.jsonl:1: not JSON")
+
+
+@pytest.mark.parametrize(
+    ("agent", "fault"),
+    [
+        ("nowhere:agent", "no module 'nowhere'"),
+        ("tests.actors.cli.agents:nobody", "the agents there are: seer"),
+        ("not_an_agent", "is no Agent"),
+        ("agents:", "write MODULE:NAME"),
+        ("plain", "needs an async loop"),
+    ],
+)
+def test_an_agent_that_is_none_is_a_fault_of_usage_and_nothing_is_made(
+    agent: str, fault: str
+) -> None:
+    tasks("one")
+    done = fleet(agent)
+    assert done.exit_code == 2
+    assert fault in " ".join(done.output.split())
+    assert not Path("runs.db").exists()
+    assert not Path("results.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "fault"),
+    [
+        ("\n", (), "no task in 'tasks.jsonl'"),
+        ("oops\n", (), "no task in 'tasks.jsonl'"),
+        ('{"id":"a","prompt":"p"}\n', ("--base-url", "http://x"), "give both"),
+        ('{"id":"a","prompt":"p"}\n', ("--model", "unheard-of"), "names no model"),
+        ('{"id":"a","prompt":"p"}\n', ("--timeout-s", "0"), "--timeout-s"),
+        ('{"id":"a","prompt":"p"}\n', ("--store", "tasks.jsonl"), "StoreDamaged"),
+    ],
+)
+def test_what_cannot_begin_is_a_fault_of_usage(
+    text: str, options: tuple[str, ...], fault: str
+) -> None:
+    Path("tasks.jsonl").write_text(text)
+    done = fleet("speaker", *options)
+    assert done.exit_code == 2
+    assert fault in " ".join(done.output.split())
+    assert not Path("results.jsonl").exists()
+    assert Path("tasks.jsonl").read_text() == text
+
+
+def test_two_fleets_do_not_work_on_one_store_at_a_time() -> None:
+    from actors.cli._alone import alone_on
+
+    tasks("one")
+    with alone_on(Path("runs.db")):
+        done = fleet("speaker")
+    assert done.exit_code == 2
+    assert "another fleet is at work on 'runs.db'" in " ".join(done.output.split())
+    assert fleet("speaker").exit_code == 0
