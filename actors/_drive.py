@@ -156,8 +156,7 @@ def deadline(node: RunNode) -> "Iterator[None]":
 
 async def wait_for_background(node: RunNode) -> None:
     """A run on its own waits for the children that it left in the background."""
-    while node.children:
-        await next(iter(node.children)).wait_ended()
+    await node.wait_childless()
 
 
 async def stop_below(node: RunNode, stop: Stop) -> None:

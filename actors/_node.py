@@ -10,6 +10,7 @@
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
@@ -39,6 +40,7 @@ class Node:
     """One thing that runs, under one supervisor."""
 
     __slots__ = (
+        "_childless",
         "_done",
         "_scope",
         "accounts",
@@ -51,7 +53,6 @@ class Node:
         "id",
         "on_end",
         "parent",
-        "started_at",
         "stop",
         "supervisor",
         "until",
@@ -67,7 +68,7 @@ class Node:
         self.depth = 0
         self.accounts: Accounts = ()
         self.audience: Audience = ()
-        self.children: dict[Node, None] = {}
+        self.children: dict[Node, None] = _NOBODY
         self._scope: trio.CancelScope | None = None
         self.stop: Stop | None = None
         self.until: float | None = None
@@ -77,16 +78,27 @@ class Node:
         self.ended = False
         self.on_end: Callable[[Node], None] | None = None
         self._done: trio.Event | None = None
-        self.started_at = supervisor.time()
+        self._childless: trio.Event | None = None
         if parent is not None:
-            if parent.stop is not None or parent.ended:
-                raise RunCancelled(
-                    f"{parent.id!r} is being stopped and takes no new children"
-                )
+            parent._take(self)
             self.depth = parent.depth
             self.accounts = parent.accounts
             self.audience = parent.audience
-            parent.children[self] = None
+
+    def _take(self, child: "Node") -> None:
+        if self.stop is not None or self.ended:
+            raise RunCancelled(
+                f"{self.id!r} is being stopped and takes no new children"
+            )
+        if self.children is _NOBODY:
+            self.children = {}
+        self.children[child] = None
+
+    def _drop(self, child: "Node") -> None:
+        if child in self.children:
+            del self.children[child]
+            if not self.children and self._childless is not None:
+                self._childless.set()
 
     @property
     def scope(self) -> trio.CancelScope:
@@ -111,7 +123,7 @@ class Node:
             return
         self.ended = True
         if self.parent is not None:
-            self.parent.children.pop(self, None)
+            self.parent._drop(self)
         if self._done is not None:
             self._done.set()
         if self.on_end is not None:
@@ -131,11 +143,16 @@ class Node:
         A node that is being stopped already keeps its first reason. What has not ended
         when the grace is over is given up by the supervisor, which names it.
         """
-        for node in subtree(self):
-            if node.stop is None and not node.ended:
+        todo: list[Node] = [self]
+        while todo:
+            node = todo.pop()
+            if node.stop is not None:
+                continue  # all below was told with it, and it took no new children
+            if not node.ended:
                 node.stop = stop
                 node.cancel(stop)
                 node.end_within(stop.grace_s)
+            todo.extend(node.children)
 
     def end_within(self, grace_s: float) -> float:
         """Have this given up unless it ends in time; gives the time, on trio's clock.
@@ -156,15 +173,22 @@ class Node:
         for child in tuple(self.children):
             child.stop_tree(stop)
 
+    async def wait_childless(self) -> None:
+        """Wait until everything below has ended; one wake-up, however much it is."""
+        while self.children:
+            if self._childless is None or self._childless.is_set():
+                self._childless = trio.Event()
+            await self._childless.wait()
+
     async def join_children(self) -> None:
         """Wait until everything below has ended, whatever cancels this task.
 
         It ends: each of them is being stopped, and the supervisor gives up on those
         that do not stop within their grace.
         """
-        with trio.CancelScope(shield=True):
-            while self.children:
-                await next(iter(self.children)).wait_ended()
+        if self.children:
+            with trio.CancelScope(shield=True):
+                await self.wait_childless()
 
     async def wait_or_stop(self, grace_s: float) -> None:
         """Wait for the end; a cancel here stops the subtree and joins it first."""
@@ -244,6 +268,9 @@ def _needs(awaited: Node, node: Node) -> bool:
             todo += new
     return False
 
+
+_NOBODY: Any = MappingProxyType({})
+"""The children of most nodes: they share it until they have one."""
 
 Audience: TypeAlias = tuple[Any, ...]
 """The sinks (`actors._telling.Sink`) that hear of what happens in a subtree."""

@@ -108,6 +108,7 @@ class RunNode(Node):
         "plain",
         "restarts",
         "settled",
+        "started_at",
         "state",
         "steps",
         "task",
@@ -136,6 +137,7 @@ class RunNode(Node):
         self.state = state
         self.call = owner
         self.background = False
+        self.started_at = supervisor.time()
         self.before = state.usage
         self.usage = NO_USAGE
         self.settled = False
@@ -155,7 +157,9 @@ class RunNode(Node):
             self.human = agent.human_or(None)
             self.granted: set[str] = set()
         else:
-            self.levels = (*above.levels, agent.permissions)
+            self.levels = above.levels
+            if agent.permissions is not None:
+                self.levels = (*self.levels, agent.permissions)
             self.human = agent.human_or(above)
             self.granted = above.granted
             self.deadlines = above.deadlines

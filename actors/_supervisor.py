@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import trio
@@ -77,6 +77,10 @@ class SupervisorStatistics:
     """What did not stop in time, so far."""
 
 
+Job: TypeAlias = tuple[Node | None, Callable[..., Awaitable[None]], tuple[Any, ...]]
+"""The node whose task it is, if any; what to run, and what to call it with."""
+
+
 class Lane:
     """Work that begins in the order in which it is spawned.
 
@@ -88,7 +92,7 @@ class Lane:
 
     def __init__(self) -> None:
         self.context = copy_context()
-        self.waiting: deque[tuple[Callable[..., Awaitable[None]], Any]] = deque()
+        self.waiting: deque[Job] = deque()
 
 
 class Supervisor:
@@ -216,49 +220,42 @@ class Supervisor:
             lane: where it must not overtake what was spawned before it; its task has
                 the context variables of the lane. Without one it has this task's.
         """
-        if lane is None:
-            self.background(self._node_task, node, work, args)
-        else:
-            self.background_in(lane, self._node_task, node, work, args)
+        self._start((node, work, args), lane)
+
+    def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
+        """Run ``work`` as a task that leaving the supervisor waits for."""
+        self._start((None, work, args), None)
 
     def background_in(
         self, lane: "Lane", work: Callable[..., Awaitable[None]], *args: Any
     ) -> None:
         """The same as `background`, in the order of a lane and with its context."""
-        lane.waiting.append((work, args))
-        lane.context.run(self.background, self._next_of, lane)
+        self._start((None, work, args), lane)
 
-    async def _next_of(self, lane: "Lane") -> None:
-        work, args = lane.waiting.popleft()
-        await work(*args)
-
-    def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
-        """Run ``work`` as a task that leaving the supervisor waits for."""
+    def _start(self, job: "Job", lane: "Lane | None") -> None:
         self._tasks += 1
-        self.nursery.start_soon(self._counted, work, args)
+        if lane is None:
+            self.nursery.start_soon(self._task, job, lane)
+        else:
+            lane.waiting.append(job)
+            lane.context.run(self.nursery.start_soon, self._task, job, lane)
 
-    async def _counted(
-        self, work: Callable[..., Awaitable[None]], args: tuple[Any, ...]
-    ) -> None:
+    async def _task(self, job: "Job", lane: "Lane | None") -> None:
+        """All of a task in one frame: every await of the work goes through it."""
+        node, work, args = job if lane is None else lane.waiting.popleft()
         try:
-            await work(*args)
+            if node is None:
+                await work(*args)
+            else:
+                current.set(node)
+                with node.scope:
+                    await work(*args)
         finally:
+            if node is not None:
+                self.forget(node)
             self._tasks -= 1
             if not self._tasks and self._all_done is not None:
                 self._all_done.set()
-
-    async def _node_task(
-        self,
-        node: Node,
-        work: Callable[..., Awaitable[None]],
-        args: tuple[object, ...],
-    ) -> None:
-        current.set(node)
-        try:
-            with node.scope:
-                await work(*args)
-        finally:
-            self.forget(node)
 
     def forget(self, node: Node) -> None:
         """Nothing of the node runs any more: it has ended, whatever happened."""
@@ -322,9 +319,12 @@ class Supervisor:
     async def wait_idle(self) -> None:
         """Wait until nothing runs below any more."""
         while self.roots:
-            root = next(iter(self.roots))
-            await root.wait_ended()
-            self.roots.pop(root, None)
+            # Not the first of the dict each time: what was deleted before it costs.
+            todo = deque(self.roots)
+            while todo:
+                root = todo.popleft()
+                await root.wait_ended()
+                self.roots.pop(root, None)
 
     async def close(self) -> None:
         """Take no more runs, wait for the last task, close what was opened here."""
