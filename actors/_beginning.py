@@ -47,11 +47,11 @@ def _checked(messages: Iterable[Message]) -> tuple[Message, ...]:
             f"write messages=[Message.user('...')]"
         )
     found = tuple(messages)
-    for index, message in enumerate(found):
+    for message in found:
         if type(message) is not Message:
             raise TypeError(
-                f"messages[{index}] is a {type(message).__name__}, not a Message: "
-                f"write Message.user('...')"
+                f"messages[{found.index(message)}] is a {type(message).__name__}, not "
+                f"a Message: write Message.user('...')"
             )
     return found
 

@@ -176,7 +176,8 @@ def _context_change(value: Value, entry: ContextChangeEntry) -> None:
 
 
 def _import(value: Value, entry: ContextChangeEntry) -> None:
-    refuse_open(value, "import messages")
+    if value.open is not None:
+        refuse_open(value, "import messages")
     put_all(value, entry.content.messages)
     remember_first(value, entry.content.messages)
 

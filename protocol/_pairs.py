@@ -23,7 +23,7 @@ def first_open_call(messages: Iterable[Message]) -> ToolCallBlock | None:
             break
         elif message.role == "assistant":
             waiting = _calls_of(message)
-    return next(iter(waiting.values()), None)
+    return next(iter(waiting.values())) if waiting else None
 
 
 def close_open_calls(

@@ -32,6 +32,7 @@ from ._entries import (
 )
 from ._graph_value import GraphThread
 from ._ids import new_message_id
+from ._message import Message
 from ._recorded import recorded
 from ._stops import StoppedByFinish
 from ._turn_rules import Clock, Rule, check_text, refuse_finished
@@ -49,8 +50,11 @@ def _import(value: Value, command: Import, now: Clock) -> HistoryEntry | None:
         return None
     at = now()
     time = at.timestamp()
-    messages = tuple([recorded(message, time) for message in command.messages])
-    return _context_change(value, at, ContextChange(kind="import", messages=messages))
+    kept: list[Message] = []
+    for message in command.messages:
+        kept.append(recorded(message, time))  # noqa: PERF401 - one is the common case
+    change = ContextChange(kind="import", messages=tuple(kept))
+    return ContextChangeEntry(content=change, turn=value.turn, at=at)
 
 
 def _context_change(value: Value, at: datetime, change: ContextChange) -> HistoryEntry:
