@@ -55,7 +55,7 @@ class Tool(Generic[P, R]):
     timeout_s: float | None
     """Seconds after which a call ends with an error result; None: never."""
     retries: int
-    """How often a call that raised is run again."""
+    """How often a call that raised `ToolError`, or took too long, is run again."""
     on_error: OnError | None
     """What an exception does that is no ToolError; None: what the agent says."""
     read_only: bool | None
@@ -167,8 +167,8 @@ def tool(
         parallel: Whether it may run beside other calls of its turn. True, since most
             tools only look something up.
         timeout_s: Seconds after which a call ends with an error result.
-        retries: How often a call that raised is run again. 0, since not every tool
-            may run twice.
+        retries: How often a call that raised `ToolError`, or took too long, is run
+            again. 0, since not every tool may run twice.
         on_error: `"result"` lets the model see any exception, `"raise"` stops the
             run; None is what the agent says.
         read_only: Whether it changes nothing.
