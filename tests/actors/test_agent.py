@@ -80,6 +80,13 @@ def test_a_copy_has_the_changed_settings_and_keeps_the_others() -> None:
         agent.system = "x"  # type: ignore[misc] # that is what is tested
 
 
+def test_a_copy_of_an_agent_with_a_model_by_name_has_the_very_model() -> None:
+    agent = Agent("m", base_url="http://localhost:1/v1", reporter=None)
+    assert agent.copy(name="a").model is agent.model
+    other = agent.copy(model="n", base_url="http://localhost:2/v1")
+    assert other.model.name.endswith("/n")
+
+
 async def test_a_run_thinks_uses_tools_and_thinks_again() -> None:
     model = FakeModel([tool_call("double", n=21), "it is 42"])
     state = State(messages=[Message.user("go")])

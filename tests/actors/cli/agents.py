@@ -119,3 +119,18 @@ counter = _agent(_says, loop=_returns_a_number)
 no_json = _agent(_says, loop=_returns_no_json)
 plain = _agent(_says, loop=lambda agent, state: None)
 not_an_agent = "text"
+
+
+@tool
+async def nap() -> str:
+    """Sleep a little."""
+    note("nap")
+    await trio.sleep(0.5)
+    return "slept"
+
+
+def _naps(request: Request) -> object:
+    return "awake" if turns_of(request) else tool_call("nap")
+
+
+sleeper = _agent(_naps, nap)
