@@ -231,10 +231,14 @@ def _with_anchor(value: Value) -> list[tuple[int, Message]]:
 def compact(value: Value, notice: Message, kept: int) -> None:
     """Messages become the first user message, the notice, and the last ``kept``.
 
-    A first message that is among the kept ones does not stand there twice.
+    A first message that is among the kept ones does not stand there twice; one that is
+    held goes in when the phase ends, and only then.
     """
     view = Messages(value)
     first = value.facts.first_user
+    if first is not None and value.held.size:
+        held = {message.message_id for message in value.held.read()}
+        first = None if first.message_id in held else first
     rest = view[max(len(view) - kept, 0) :]
     if first is not None:
         rest = tuple(m for m in rest if m.message_id != first.message_id)

@@ -100,6 +100,8 @@ def tool_result(value: Value, entry: ToolResultEntry) -> None:
     value.usage = value.usage + entry.usage
     if answered < len(calls.calls):
         value.open = Calling(calls, answered)
+        if value.facts.questions:
+            _close_questions_of(value, entry.call.id)
         return
     value.open = None
     _forget_answers(value)
@@ -197,6 +199,16 @@ def answer(value: Value, entry: AnswerEntry) -> None:
         asked = next(q for q in facts.questions if q.id == said.question_id)
         answers = (*answers, (asked, said.value))
     value.facts = replace(facts, questions=rest, answers=answers)
+
+
+def _close_questions_of(value: Value, call_id: str) -> None:
+    """A call has its result: nobody needs to be asked about it any more."""
+    left = tuple(
+        question
+        for question in value.facts.questions
+        if question.call is None or question.call.id != call_id
+    )
+    value.facts = replace(value.facts, questions=left)
 
 
 def _forget_answers(value: Value) -> None:

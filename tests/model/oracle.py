@@ -52,7 +52,7 @@ class Value:
     first_user: Message | None = None
     parent: tuple[str, str | None] | None = None
     ended: list[str] = field(default_factory=list[str])
-    questions: list[str] = field(default_factory=list[str])
+    questions: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def copy(self) -> "Value":
         """The same value with lists and dicts of its own."""
@@ -66,7 +66,7 @@ class Value:
             taken_in=list(self.taken_in),
             extra=dict(self.extra),
             ended=list(self.ended),
-            questions=list(self.questions),
+            questions=dict(self.questions),
         )
 
     @property
@@ -184,13 +184,16 @@ def _tool_result(value: Value, entry: Any) -> None:
         raise Refused("it names no open call")
     value.usage = value.usage + entry.usage
     value.results[entry.call.id] = entry
+    # Nobody needs to be asked about a call that has its result.
+    asked = value.questions
+    value.questions = {q: call for q, call in asked.items() if call != entry.call.id}
     if value.pending:
         return
     blocks = [result_block(value.results[call.id]) for call in value.calls]
     value.messages.append(Message(role="tool", content=blocks))
     value.calls, value.results = [], {}
     # What its calls asked is settled with the turn.
-    value.questions = []
+    value.questions = {}
     let_in(value)
 
 
@@ -235,13 +238,14 @@ def _child_end(value: Value, entry: Any) -> None:
 def _question(value: Value, entry: Any) -> None:
     if entry.content.id in value.questions:
         raise Refused("it is open already")
-    value.questions.append(entry.content.id)
+    call = entry.content.call
+    value.questions[entry.content.id] = None if call is None else call.id
 
 
 def _answer(value: Value, entry: Any) -> None:
     if entry.content.question_id not in value.questions:
         raise Refused("it is not open")
-    value.questions.remove(entry.content.question_id)
+    del value.questions[entry.content.question_id]
 
 
 def _usage_only(value: Value, entry: Any) -> None:
@@ -287,7 +291,9 @@ def _compact(value: Value, change: Any, entry: Any) -> None:
         raise Refused("calls are pending")
     if not change.summary or not change.summary.strip():
         raise Refused("no summary")
-    first = [] if value.first_user is None else [value.first_user]
+    # Held messages go in once, when the phase ends: the first user message too.
+    held = any(message is value.first_user for message in value.held)
+    first = [] if value.first_user is None or held else [value.first_user]
     kept = value.messages[-change.kept :] if change.kept else []
     # The first user message stands in front already.
     kept = [message for message in kept if message is not value.first_user]

@@ -273,9 +273,11 @@ def test_the_first_user_message_may_still_be_held_when_it_is_compacted() -> None
     ask(state)
     state.add_message(Message.user("first"))
     state.compact("so far")
-    assert texts(state) == ["first", "[notice] so far"]
+    assert texts(state) == ["[notice] so far"]
     receive(state, text="answer")
-    assert texts(state) == ["first", "[notice] so far", "answer", "first"]
+    assert texts(state) == ["[notice] so far", "answer", "first"]
+    state.compact("and on")
+    assert texts(state) == ["first", "[notice] and on"]
     same_again(state)
 
 
