@@ -30,7 +30,8 @@ from ._supervisor import GRACE_S, Supervisor, around, open_supervisor
 from ._sync import from_plain, run_from_plain
 from ._think import think
 from .models import Model, ToolSpec
-from .people import Human, Permission
+from .people import Human, Permission, Reporter
+from .people._dispatch import Dispatch, dispatch_to
 from .tools._runner import Turn
 from .tools._tool import Tool
 
@@ -389,10 +390,10 @@ class Agent:
         if store is not None and library_of(node.state) is not store:
             bind(node.state, store)
 
-    def human_or(self, above: RunNode | None) -> Human | None:
-        """Who is asked: this agent's human, or the one of the run above."""
-        if self.human is not _settings.INHERIT:
-            human: Human | None = self.human
-            return human
-        asked: Human | None = _settings.terminal() if above is None else above.human
-        return asked
+    def inherited(self, name: str, above: RunNode | None) -> Any:
+        """Who looks on, or is asked: as set here, or as in the run above."""
+        return _settings.inherited(getattr(self, name), above, name)
+
+    def dispatch_to(self, supervisor: Supervisor, reporter: Reporter) -> Dispatch:
+        """What carries events to a reporter of any run below this supervisor."""
+        return dispatch_to(reporter, supervisor.dispatches, supervisor.at_close)

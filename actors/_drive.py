@@ -25,10 +25,11 @@ from protocol._value import Thinking
 
 from ._asking import QuestionsLeftOpen
 from ._changes import warn_of_changes
+from ._deadline import Deadline
 from ._events import ChildEnd, ChildStart, RunEnd, RunStart
 from ._inside import run_of, send, set_run, value_of_state
 from ._node import Stop, waiting_for
-from ._run_node import Deadline, RunNode, check_can_run
+from ._run_node import RunNode, check_can_run
 from ._saving import save, save_at_last
 from ._telling import room, tell
 

@@ -7,7 +7,6 @@
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
-from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import trio
@@ -20,6 +19,7 @@ from protocol._value import Thinking
 from protocol._work_entries import Answer
 
 from ._calls import DEAF, CallNode
+from ._deadline import Deadline
 from ._inside import library_of, mailbox, run_of, send, set_run, value_of_state
 from ._limits import Account, Limits, reserve_child
 from ._node import Node, Stop, check_can_wait, current
@@ -47,35 +47,12 @@ class Runner(Protocol):
     def permissions(self) -> Any: ...
     @property
     def busy(self) -> str: ...
-    def human_or(self, above: "RunNode | None") -> Any: ...
+    def inherited(self, name: str, above: "RunNode | None") -> Any: ...
+    def dispatch_to(self, supervisor: "Supervisor", reporter: Any) -> Any: ...
     async def fan_out(
         self, prompts: Iterable[str], **options: Any
     ) -> tuple[Any, ...]: ...
     async def drive(self, node: "RunNode") -> None: ...
-
-
-class Deadline:
-    """The end of a run's time, which waiting for a human may leave out."""
-
-    __slots__ = ("_left", "_pauses", "_scope")
-
-    def __init__(self, scope: trio.CancelScope) -> None:
-        self._scope = scope
-        self._pauses = 0
-        self._left = 0.0
-
-    def pause(self) -> None:
-        """Stand still, until as many waits have ended as have begun."""
-        if not self._pauses:
-            self._left = self._scope.deadline - trio.current_time()
-            self._scope.deadline = inf
-        self._pauses += 1
-
-    def go_on(self) -> None:
-        """One wait has ended."""
-        self._pauses -= 1
-        if not self._pauses:
-            self._scope.deadline = trio.current_time() + self._left
 
 
 def run_above(node: Node | None) -> "RunNode | None":
@@ -98,6 +75,7 @@ class RunNode(Node):
         "before",
         "call",
         "deadlines",
+        "dispatch",
         "error",
         "granted",
         "human",
@@ -106,6 +84,7 @@ class RunNode(Node):
         "levels",
         "outcome",
         "plain",
+        "reporter",
         "restarts",
         "settled",
         "started_at",
@@ -154,18 +133,32 @@ class RunNode(Node):
         above = run_above(parent)
         if above is None:
             self.levels: tuple[Any, ...] = (agent.permissions,)
-            self.human = agent.human_or(None)
+            self.human = agent.inherited("human", None)
             self.granted: set[str] = set()
         else:
             self.levels = above.levels
             if agent.permissions is not None:
                 self.levels = (*self.levels, agent.permissions)
-            self.human = agent.human_or(above)
+            self.human = agent.inherited("human", above)
             self.granted = above.granted
             self.deadlines = above.deadlines
+        self.reporter = agent.inherited("reporter", above)
+        self._hear(above)
         self.is_judged = any(level is not None for level in self.levels)
         if owner is not None:
             owner.add_child(self.id, state)
+
+    def _hear(self, above: "RunNode | None") -> None:
+        """Have the own reporter hear of this run, in the place of the one above."""
+        self.dispatch: Any = None if above is None else above.dispatch
+        if above is not None and self.reporter is above.reporter:
+            return
+        sinks = [sink for sink in self.audience if sink is not self.dispatch]
+        self.dispatch = None
+        if self.reporter is not None:
+            self.dispatch = self.agent.dispatch_to(self.supervisor, self.reporter)
+            sinks.append(self.dispatch)
+        self.audience = tuple(sinks)
 
     @classmethod
     def root(

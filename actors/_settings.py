@@ -57,6 +57,13 @@ INHERIT: Any = _Inherit()
 """Taken over from the agent above; the process's Terminal where there is none."""
 
 
+def inherited(own: Any, above: Any, name: str) -> Any:
+    """An agent's own setting, that of the run above, or the process's Terminal."""
+    if own is not INHERIT:
+        return own
+    return terminal() if above is None else getattr(above, name)
+
+
 def checked(given: dict[str, Any]) -> dict[str, Any]:
     """The settings in their final form.
 

@@ -50,6 +50,10 @@ class Stream:
         self._came = trio.Event()
         self._room = trio.Event()
 
+    def wants(self, kind: type[Event]) -> bool:
+        """Whether events of this kind are read: all are, while somebody reads."""
+        return not self._left
+
     def put(self, event: Event) -> None:
         """Take an event; one more piece of text goes to the last one when full."""
         if self._left:

@@ -118,6 +118,7 @@ class Supervisor:
         self.unstopped: list[Unstopped] = []
         self.at_close: list[Callable[[], Awaitable[None]]] = []
         self.closed = False
+        self.dispatches: dict[int, Any] = {}
         self._tasks = 0
         self._all_done: trio.Event | None = None
         self._late: list[tuple[float, int, Node]] = []

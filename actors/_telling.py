@@ -6,12 +6,15 @@
 
 from typing import Protocol
 
-from ._events import Event
+from ._events import Event, TextDelta
 from ._node import Node
 
 
 class Sink(Protocol):
     """Where events go: a reporter's queue, or a stream's."""
+
+    def wants(self, kind: type[Event]) -> bool:
+        """Whether events of this kind are looked at at all."""
 
     def put(self, event: Event) -> None:
         """Take an event; must be quick and must not raise."""
@@ -28,6 +31,11 @@ def tell(node: Node, event: Event) -> None:
     """Give an event to everybody who listens at or above this node."""
     for sink in node.audience:
         sink.put(event)
+
+
+def wants_text(node: Node) -> bool:
+    """Whether anybody looks at replies while they come."""
+    return any(sink.wants(TextDelta) for sink in node.audience)
 
 
 async def room(node: Node) -> None:

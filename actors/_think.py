@@ -18,7 +18,7 @@ from ._gate import respond
 from ._inside import mailbox, send, send_in_turn, value_of_state
 from ._limits import reserve_request, return_request, spend
 from ._saving import save, save_at_last
-from ._telling import room, tell
+from ._telling import room, tell, wants_text
 from .models import Model, Request, ToolSpec
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ async def _ask(
     own: Sequence[Message] = Messages(value_of_state(state))
     messages = (*before, *own) if before else own
     request = Request(messages=messages, system=system, tools=tuple(tools))
-    reply = await respond(model, request, on_text if node.audience else None, on_event)
+    reply = await respond(
+        model, request, on_text if wants_text(node) else None, on_event
+    )
     if reply.cut_off and not reply.tool_calls and not reply.text:
         raise CutOffError(
             f"the reply of {model.name!r} was cut off before it said anything "

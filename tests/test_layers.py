@@ -23,7 +23,7 @@ PROTOCOL_ORDER = (
     "_turns", "_fold", "_turn_rules", "_rules", "_graph_rules", "_decide",
     "_sealed", "_shape", "_tool_result", "_reducers", "_fields",
     "_declared", "_agent_state", "_state_updates", "_graph_state",
-    "_codec", "_records", "_publish",
+    "_codec", "_records", "_lazy", "_publish",
 )
 # fmt: on
 
@@ -37,6 +37,7 @@ ACTORS_LEVELS = (
     {"_state", "_family", "_inside"},
     {"models", "_gate", "_pace"},
     {
+        "_deadline",
         "_limits",
         "_node",
         "_grace",

@@ -1,6 +1,6 @@
 """`Dispatch`: carries events to a reporter, off the path of the runs.
 
-1. `Dispatch.tell` never raises and never waits for a hook that is slow or blocked.
+1. `Dispatch.put` never raises and never waits for a hook that is slow or blocked.
 2. What waits is bounded; what finds no room is dropped and counted.
 3. The end of a run is worth more than what led to it: where there is no room for it, it
    takes the place of the last event that is no such end.
@@ -10,7 +10,9 @@
 
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from threading import Condition, Thread
+from typing import ClassVar
 
 import attrs
 import trio
@@ -102,7 +104,14 @@ class Dispatch:
         """Whether the reporter has a hook of its own for events of this kind."""
         return kind.hook in self._hooks
 
-    def tell(self, event: Event) -> None:
+    full: ClassVar[bool] = False
+    """No run waits for a reporter: what finds no room is dropped."""
+
+    async def wait_room(self) -> None:
+        """Return at once: it is never full."""
+        await trio.lowlevel.checkpoint()
+
+    def put(self, event: Event) -> None:
         """Have the hook of ``event`` called; may be called from any thread.
 
         Events without a hook cost nothing. When there is no room, the sender waits
@@ -227,6 +236,25 @@ class Dispatch:
             if not self._changed.wait_for(self._has_ended, FLUSH_S):
                 self._dropped += len(self._queue)
                 self._queue.clear()
+
+
+def dispatch_to(
+    reporter: Reporter,
+    known: dict[int, Dispatch],
+    at_close: list[Callable[[], Awaitable[None]]],
+) -> Dispatch:
+    """The one dispatch to a reporter among those known; a new one is closed at the end.
+
+    Args:
+        reporter: Who looks on.
+        known: Dispatches by the identity of their reporter.
+        at_close: What is awaited when no more events come.
+    """
+    dispatch = known.get(id(reporter))
+    if dispatch is None:
+        dispatch = known[id(reporter)] = Dispatch(reporter)
+        at_close.append(dispatch.aclose)
+    return dispatch
 
 
 def _own_hooks(reporter: Reporter) -> frozenset[str]:

@@ -120,6 +120,9 @@ class Onlooker:
     def __init__(self) -> None:
         self.events: list[Any] = []
 
+    def wants(self, kind: type) -> bool:
+        return True
+
     def put(self, event: Any) -> None:
         self.events.append(event)
 

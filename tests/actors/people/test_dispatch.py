@@ -79,7 +79,7 @@ async def test_events_come_in_order_and_all_of_them_to_a_quick_reporter() -> Non
     listener = Listener()
     dispatch = Dispatch(listener)
     for number in range(CAPACITY):
-        dispatch.tell(text(number))
+        dispatch.put(text(number))
     await dispatch.aclose()
     assert listener.told == [str(number) for number in range(CAPACITY)]
     assert dispatch.statistics().shown == CAPACITY
@@ -95,7 +95,7 @@ async def test_hooks_run_in_one_thread_that_is_not_the_senders() -> None:
 
     dispatch = Dispatch(Names())
     for number in range(3):
-        dispatch.tell(text(number))
+        dispatch.put(text(number))
     await dispatch.aclose()
     (thread,) = threads
     assert thread.daemon
@@ -109,7 +109,7 @@ async def test_a_reporter_that_wants_no_such_event_costs_no_thread() -> None:
     dispatch = Dispatch(Reporter())
     assert not dispatch.wants(TextDelta)
     for event in story():
-        dispatch.tell(event)
+        dispatch.put(event)
     assert dispatch._thread is None
     await dispatch.aclose()
     listening = Dispatch(Listener())
@@ -120,10 +120,10 @@ async def test_a_reporter_that_wants_no_such_event_costs_no_thread() -> None:
 async def test_a_blocked_reporter_stalls_nobody_and_its_drops_are_counted() -> None:
     blocked = Blocked()
     dispatch = Dispatch(blocked)
-    dispatch.tell(text(0))
+    dispatch.put(text(0))
     assert blocked.entered.acquire(timeout=WAIT_S)
     for number in range(1, 10_000):
-        dispatch.tell(text(number))  # returns although nothing can be shown
+        dispatch.put(text(number))  # returns although nothing can be shown
     statistics = dispatch.statistics()
     assert statistics.in_hook == "on_text"
     assert statistics.waiting == statistics.peak == CAPACITY
@@ -139,7 +139,7 @@ async def test_a_slow_reporter_misses_events_and_sees_the_others_in_order() -> N
     dispatch = Dispatch(slow, capacity=2)
     with impatient():
         for number in range(12):
-            dispatch.tell(text(number))
+            dispatch.put(text(number))
             if number % 3 == 0:  # a third as quick as its sender
                 assert slow.entered.acquire(timeout=WAIT_S)
                 slow.let_go.release()
@@ -166,7 +166,7 @@ async def test_the_end_of_a_run_takes_the_place_of_the_last_event_that_is_none()
 
     blocked = Ends()
     dispatch = Dispatch(blocked, capacity=3)
-    dispatch.tell(text(0))
+    dispatch.put(text(0))
     assert blocked.entered.acquire(timeout=WAIT_S)
     with impatient():
         for event in (
@@ -178,7 +178,7 @@ async def test_the_end_of_a_run_takes_the_place_of_the_last_event_that_is_none()
             end("c"),
             end("d"),
         ):
-            dispatch.tell(event)
+            dispatch.put(event)
     blocked.let_go.release()
     await dispatch.aclose()
     assert blocked.told == ["0", "a", "b", "c"]
@@ -191,7 +191,7 @@ async def test_after_it_has_caught_up_a_reporter_misses_nothing_again() -> None:
     blocked = Blocked()
     dispatch = Dispatch(blocked, capacity=1)
     for number in range(3):
-        dispatch.tell(text(number))
+        dispatch.put(text(number))
         if number == 0:
             assert blocked.entered.acquire(timeout=WAIT_S)
     assert dispatch.statistics().dropped == 1
@@ -202,7 +202,7 @@ async def test_after_it_has_caught_up_a_reporter_misses_nothing_again() -> None:
             lambda: not dispatch._queue or dispatch._patient, WAIT_S
         )
     blocked.let_go.release()
-    dispatch.tell(text(3))
+    dispatch.put(text(3))
     assert blocked.entered.acquire(timeout=WAIT_S)
     await dispatch.aclose()
     assert blocked.told == ["0", "1", "3"]
@@ -216,7 +216,7 @@ async def test_a_quick_reporter_loses_nothing_of_a_burst() -> None:
     try:
         dispatch = Dispatch(listener)
         for number in range(20 * CAPACITY):
-            dispatch.tell(text(number))
+            dispatch.put(text(number))
     finally:
         _dispatch.PATIENCE_S = patience
     await dispatch.aclose()
@@ -232,7 +232,7 @@ async def test_a_reporter_that_raises_is_counted_and_logged_once(
     events = story()
     with caplog.at_level(logging.WARNING):
         for event in events:
-            dispatch.tell(event)
+            dispatch.put(event)
         await dispatch.aclose()
     statistics = dispatch.statistics()
     assert statistics.failed == statistics.shown == len(events)
@@ -250,7 +250,7 @@ async def test_events_from_many_threads_stay_in_each_threads_order() -> None:
 
     def tell(thread: int) -> None:
         for number in range(50):
-            dispatch.tell(text(1000 * thread + number))
+            dispatch.put(text(1000 * thread + number))
 
     threads = [threading.Thread(target=tell, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -269,11 +269,11 @@ async def test_a_hook_may_tell_events_itself() -> None:
     class Echo(Listener):
         def on_run_start(self, event: RunStart) -> None:
             for number in range(5):
-                dispatch.tell(text(number))
+                dispatch.put(text(number))
 
     echo = Echo()
     dispatch = Dispatch(echo, capacity=2)
-    dispatch.tell(story()[0])
+    dispatch.put(story()[0])
     await dispatch.aclose()
     statistics = dispatch.statistics()
     assert echo.told == ["0", "1"][: len(echo.told)]
@@ -285,7 +285,7 @@ async def test_closing_flushes_and_closing_again_changes_nothing() -> None:
     dispatch = Dispatch(listener)
     await dispatch.aclose()
     dispatch = Dispatch(listener)
-    dispatch.tell(text(1))
+    dispatch.put(text(1))
     await dispatch.aclose()
     await dispatch.aclose()
     assert listener.told == ["1"]
@@ -294,9 +294,9 @@ async def test_closing_flushes_and_closing_again_changes_nothing() -> None:
 async def test_an_event_after_the_end_is_dropped_and_counted() -> None:
     listener = Listener()
     dispatch = Dispatch(listener)
-    dispatch.tell(text(1))
+    dispatch.put(text(1))
     await dispatch.aclose()
-    dispatch.tell(text(2))
+    dispatch.put(text(2))
     assert listener.told == ["1"]
     assert dispatch.statistics().dropped == 1
 
@@ -304,7 +304,7 @@ async def test_an_event_after_the_end_is_dropped_and_counted() -> None:
 async def test_closing_waits_for_a_hook_that_is_at_work() -> None:
     blocked = Blocked()
     dispatch = Dispatch(blocked)
-    dispatch.tell(text(1))
+    dispatch.put(text(1))
     assert blocked.entered.acquire(timeout=WAIT_S)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(dispatch.aclose)
@@ -320,7 +320,7 @@ async def test_closing_gives_up_a_hook_that_never_returns_and_names_it(
     blocked = Blocked()
     dispatch = Dispatch(blocked)
     for number in range(3):
-        dispatch.tell(text(number))
+        dispatch.put(text(number))
     assert blocked.entered.acquire(timeout=WAIT_S)
     thread = dispatch._thread
     assert thread is not None
@@ -337,7 +337,7 @@ async def test_closing_flushes_also_when_cancelled() -> None:
     blocked = Blocked()
     dispatch = Dispatch(blocked)
     for number in range(2):
-        dispatch.tell(text(number))
+        dispatch.put(text(number))
     assert blocked.entered.acquire(timeout=WAIT_S)
     with trio.CancelScope() as scope:
         async with trio.open_nursery() as nursery:
@@ -358,9 +358,9 @@ async def test_without_a_thread_to_start_events_are_dropped(
     dispatch = Dispatch(listener)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", no_thread)
-        dispatch.tell(text(1))
+        dispatch.put(text(1))
     assert dispatch.statistics().dropped == 1
-    dispatch.tell(text(2))
+    dispatch.put(text(2))
     await dispatch.aclose()
     assert listener.told == ["2"]
 

@@ -315,8 +315,8 @@ async def test_two_dispatches_may_share_it() -> None:
     dispatches = [Dispatch(terminal), Dispatch(terminal)]
     for number in range(50):
         for index, dispatch in enumerate(dispatches):
-            dispatch.tell(start(f"{index}-{number}"))
-            dispatch.tell(end(f"{index}-{number}"))
+            dispatch.put(start(f"{index}-{number}"))
+            dispatch.put(end(f"{index}-{number}"))
         for dispatch in dispatches:
             with dispatch._changed:
                 assert dispatch._changed.wait_for(
