@@ -61,15 +61,16 @@ async def respond(
     shown = None if on_text is None else _Shown(on_text)
     tries = 0
     while True:
-        await gate.enter(on_event if tries == 0 else _nobody)
-        started = trio.current_time()
+        started = gate.enter_nowait()
+        if started is None:
+            started = await gate.enter(on_event if tries == 0 else _nobody)
         try:
             reply = await model.arespond(request, shown, on_event)
         except ProviderError as error:
             failure = error
             gate.failed(error)
         else:
-            gate.answered(trio.current_time() - started, reply.usage)
+            gate.answered(started, reply.usage)
             return reply
         finally:
             gate.leave()
@@ -150,12 +151,17 @@ class Gate:
             refused=self._refused,
         )
 
-    async def enter(self, on_event: OnEvent) -> None:
-        """Take a slot, at once if there is one and nobody waits, else in order."""
+    def enter_nowait(self) -> float | None:
+        """Take a slot if there is one and nobody waits; gives the time, else None."""
         now = trio.current_time()
-        if not self._waiting and self._free_at(now) <= now:
-            self._take(now)
-            return
+        if self._waiting or self._free_at(now) > now:
+            return None
+        self._take(now)
+        return now
+
+    async def enter(self, on_event: OnEvent) -> float:
+        """Take a slot in order, where `enter_nowait` gave none; gives the time."""
+        now = trio.current_time()
         if self._spread_s and self._open_at > now:
             on_event(_wait(self._open_at - now))
         waiter = _Waiter()
@@ -164,23 +170,26 @@ class Gate:
             while (at := self._turn_of(waiter)) > trio.current_time():
                 with trio.move_on_at(at):
                     await waiter.wait()
-            self._take(trio.current_time())
+            now = trio.current_time()
+            self._take(now)
         finally:
             del self._waiting[waiter]
             self._wake_first()
+        return now
 
     def leave(self) -> None:
         """Give the slot back."""
         self._slots.running -= 1
         self._wake_first()
 
-    def answered(self, seconds: float, usage: Usage) -> None:
-        """Count a reply; before its slot is given back."""
+    def answered(self, started: float, usage: Usage) -> None:
+        """Count a reply, before its slot is given back; `started` is when it was sent."""
         self._slots.answered()
-        self._usual_s += (seconds - self._usual_s) * 0.2
+        now = trio.current_time()
+        self._usual_s += (now - started - self._usual_s) * 0.2
         if self._tokens is not None:
             tokens = usage.total_tokens
-            self._tokens.take(tokens - self._usual_tokens, trio.current_time())
+            self._tokens.take(tokens - self._usual_tokens, now)
             weight = 1.0 if self._usual_tokens == 0.0 else 0.2
             self._usual_tokens += (tokens - self._usual_tokens) * weight
 

@@ -66,44 +66,44 @@ class Loop:
     async def _arun(self, agent: "Agent", state: State) -> Any:
         turns = 0
         while not _is_final(state):
-            if await self._until_says_stop(state) or self._at_limit(state, turns):
+            for until in self.until:
+                said = until(state)
+                # Asked of a bool it costs as much as the rest of the round.
+                if type(said) is not bool and isinstance(said, Awaitable):
+                    said = await said
+                if _stop_by(state, until, said):
+                    return state.answer
+            if self._at_limit(state, turns):
                 break
             await self.body(agent, state)
             turns += 1
         return state.answer
 
-    async def _until_says_stop(self, state: State) -> bool:
-        for until in self.until:
-            said = until(state)
-            if isinstance(said, Awaitable):
-                said = await said
-            if _stop_by(state, until, said):
-                return True
-        return False
-
     def _at_limit(self, state: State, turns: int) -> bool:
         if turns >= self.limit:
             send(state, SetStop(StoppedByLimit(turns=self.limit)))
             return True
-        if state.stopped is not None:
+        if value_of_state(state).facts.stopped is not None:
             send(state, SetStop(None))
         return False
 
 
 def _is_final(state: State) -> bool:
     """Whether the run is over, whatever the loop wants."""
-    stopped = state.stopped
-    return state.finished or (
+    facts = value_of_state(state).facts
+    stopped = facts.stopped
+    return facts.finished or (
         stopped is not None and stopped.kind not in ("until", "limit")
     )
 
 
 def _stop_by(state: State, until: Until, said: object) -> bool:
     """Record the stop when ``until`` said yes."""
-    if said:
-        name = getattr(until, "__name__", type(until).__name__)
-        send(state, SetStop(StoppedByUntil(name=name)))
-    return bool(said)
+    if not said:
+        return False
+    name = getattr(until, "__name__", type(until).__name__)
+    send(state, SetStop(StoppedByUntil(name=name)))
+    return True
 
 
 def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop]:

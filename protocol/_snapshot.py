@@ -6,7 +6,7 @@ from ._context import Messages, read_messages
 from ._entries import HistoryEntry
 from ._message import Message
 from ._reading import Reading
-from ._value import NOTHING_RECORDED, Value
+from ._value import NOTHING_RECORDED, Calling, Value
 
 
 class StateSnapshot(Reading):
@@ -137,7 +137,7 @@ def waits_for_user(value: Value) -> bool:
 
     A message added in the meantime counts as the last one, held or not.
     """
-    if value.pending or value.held.size or not value.count:
+    if type(value.open) is Calling or value.held.size or not value.count:
         return False
     last = value.messages.at(value.count - 1)
     return last.role == "assistant" and not last.tool_calls
