@@ -336,6 +336,42 @@ async def test_a_mailbox_holds_so_many_requests_and_further_senders_wait_outside
     assert (state.statistics().waiting, state.statistics().outside) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("senders", "each"),
+    [(100, 5), pytest.param(1_000, 100, marks=pytest.mark.slow)],
+)
+async def test_many_senders_all_get_their_turns_and_the_queue_stays_bounded(
+    senders: int, each: int
+) -> None:
+    state, peak = asked_state(), 0
+
+    async def work(number: int) -> None:
+        nonlocal peak
+        for count in range(each):
+            await wait_for_turn(state, f"{number}/{count}")
+            peak = max(peak, state.statistics().waiting)
+            receive(state, text="done")
+
+    async with trio.open_nursery() as nursery:
+        for number in range(senders):
+            nursery.start_soon(work, number)
+        await trio.testing.wait_all_tasks_blocked()
+        receive(state, text="done")
+    assert peak == CAPACITY
+    asked = requests(state)[1:]
+    rounds = [asked[at : at + senders] for at in range(0, len(asked), senders)]
+    for count, names in enumerate(rounds):  # each sender once before any comes again
+        assert set(names) == {f"{number}/{count}" for number in range(senders)}
+    assert len(asked) == senders * each
+
+
+def test_a_mailbox_knows_how_long_the_history_was_when_it_began() -> None:
+    state = State(messages=[Message.user("x")])
+    state.add_message(Message.user("y"))
+    assert state._mailbox.born == 1
+    assert state.fork()._mailbox.born == 2
+
+
 async def test_a_loaded_state_in_mid_request_refuses_a_think() -> None:
     state = State(history=asked_state().history)
     before = state.snapshot()
