@@ -26,12 +26,13 @@ from ._asking import ask_people
 from ._events import ContextChanged
 from ._gate import respond
 from ._inside import mailbox, send, value_of_state
-from ._limits import reserve_request, spend
+from ._limits import reserve_request, return_request, spend
 from ._saving import save
 from ._settings import refuse_finished
 from ._state import State
 from ._structured import parse_answer, recorded_answer, schema_of
 from ._telling import tell
+from ._think import count_unheard
 from .models import Request
 
 if TYPE_CHECKING:
@@ -170,6 +171,9 @@ async def compact(node: "RunNode", agent: "Agent", instructions: str | None) -> 
     before = context_tokens(agent, state)
     with mailbox(state).compacting():
         reply = await _summary(node, agent, instructions)
+        if node.ended:
+            count_unheard(node, reply, "its run was given up before it came")
+            raise node.cancelled()
         send(state, Compact(reply.text, 0, before, None, _used(reply)))
     await save(state)
     if node.audience:
@@ -187,14 +191,16 @@ async def _summary(node: "RunNode", agent: "Agent", instructions: str | None) ->
     """The summary, in the provider's own way where it has one."""
     messages = Messages(value_of_state(node.state))
     request = Request(messages=messages, system=agent.system)
+    reserve_request(node.accounts)
     own = await agent.model.compact(request, instructions)
     if own is not None:
-        reserve_request(node.accounts)
         spend(node.accounts, own.usage)
         return own
+    return_request(node.accounts)
     text = SUMMARY if instructions is None else f"{SUMMARY}\n\n{instructions}"
     reply = await _request(node, agent, [Message.user(text)])
     if not reply.text.strip():
+        count_unheard(node, reply, "the summary was empty")
         raise OutputError("the model gave an empty summary: the context stays as it is")
     return reply
 

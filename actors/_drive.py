@@ -102,7 +102,7 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
         await _leave_open(node, left)
     except BudgetExceeded as spent:
         own = node.own_account
-        if own is not None and spent.owner == node.id:
+        if own is not None and spent.owner == node.id and not node.ended:
             await stop_below(node, Stop(str(spent), "cancelled", agent.grace_s))
             _close_pending(node, "cancelled")
             _stop_by_budget(node, spent.limit)
@@ -167,6 +167,8 @@ async def stop_below(node: RunNode, stop: Stop) -> None:
 
 async def _failed(node: RunNode, error: BaseException) -> None:
     """Something left the run: stop what is below, close what is open, keep it."""
+    if node.ended:
+        return  # it was given up, and the State may be another run's by now
     by_cancel = isinstance(error, trio.Cancelled | KeyboardInterrupt)
     reason = node.stop.reason if node.stop is not None else f"the run ended: {error!r}"
     grace_s = node.agent.grace_s if node.stop is None else node.stop.grace_s

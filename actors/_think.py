@@ -3,13 +3,15 @@
 1. Checks come first: a refused think has recorded nothing.
 2. Whatever fails before the reply is recorded takes the request back; what fails after
    it only adds an error.
+3. A reply that becomes no part of the conversation is counted even so.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from protocol import CutOffError, Message, ModelEvent, Reply
-from protocol._commands import Fail, NoteEvent, Receive
+from protocol import ActorClosed, CutOffError, Exchange, Message, ModelEvent, Reply
+from protocol._commands import Fail, NoteEvent, NoteExchange, Receive
 from protocol._commands import Request as AskModel
 from protocol._context import Messages
 
@@ -53,18 +55,29 @@ async def think(
             await room(node)
             tell(node, ThinkStart(path=node.path, snapshot=state.snapshot()))
         reply = await _ask(node, model, system, tools, before)
+        if node.ended:
+            count_unheard(node, reply, "its run was given up before it came")
+            raise node.cancelled()
         send(state, Receive(reply))
     except BaseException as error:
-        if value_of_state(state).phase == "thinking":
+        # A run that was given up does not take back what the next one asks.
+        if not node.ended and value_of_state(state).phase == "thinking":
             send(state, Fail(error))
             await save_at_last(state, node.agent.grace_s)
         raise
-    spend(node.accounts, reply.usage)
     await save(state)
     if node.audience:
         await room(node)
         tell(node, ThinkEnd(path=node.path, snapshot=state.snapshot(), reply=reply))
     return reply
+
+
+def count_unheard(node: "RunNode", reply: Reply, why: str) -> None:
+    """Record what a reply used that nobody will read, beside the conversation."""
+    exchange = Exchange(question=f"(a reply was dropped: {why})", answer=reply.text)
+    usage = reply.usage if reply.model is None else reply.usage.for_model(reply.model)
+    with suppress(ActorClosed):
+        send(node.state, NoteExchange("ask", exchange, usage))
 
 
 async def _ask(
@@ -91,7 +104,9 @@ async def _ask(
     reply = await respond(
         model, request, on_text if wants_text(node) else None, on_event
     )
+    spend(node.accounts, reply.usage)
     if reply.cut_off and not reply.tool_calls and not reply.text:
+        count_unheard(node, reply, "it was cut off before it said anything")
         raise CutOffError(
             f"the reply of {model.name!r} was cut off before it said anything "
             f"({reply.stop_reason}): raise its output limit, or compact the context"

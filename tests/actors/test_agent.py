@@ -162,7 +162,7 @@ async def test_a_reply_cut_off_before_it_said_anything_is_a_failure() -> None:
     with pytest.raises(CutOffError, match="output limit"):
         await quiet(FakeModel([silent])).arun(state)
     assert state.turn == 0
-    assert state.usage == Usage()
+    assert state.usage == Usage(requests=1, cost=0.0)  # it was paid for
 
 
 async def test_a_second_run_of_a_state_is_met_as_the_agent_says() -> None:
