@@ -4,6 +4,7 @@ import trio
 
 from actors import (
     Agent,
+    Run,
     RunCancelled,
     State,
     afan_out,
@@ -164,6 +165,23 @@ async def another_run_queues_up(trial: Trial) -> None:
     await twice(trial, "queue")
 
 
+async def a_run_that_does_not_listen_is_taken_over(trial: Trial) -> None:
+    """What it still does must not reach into the run that follows it."""
+    world = world_of(trial)
+    tools = tools_of(world)
+    calls = [tool_call("deaf", steps=12), tool_call("work", steps=3)]
+    agent = world.agent([calls], tools=tools.values(), busy="interrupt", grace_s=0)
+    agent.model.deaf = 12  # type: ignore[attr-defined] # a Scripted
+    state = world.root(agent)
+    async with open_supervisor() as supervisor:
+        runs: list[Run] = []
+        for steps in (5, 20, 0):
+            runs.append(supervisor.start(agent, state))
+            for _ in range(steps):
+                await trio.lowlevel.checkpoint()
+    assert await runs[-1].wait() == "done"
+
+
 async def a_map_over_prompts(trial: Trial) -> None:
     world = world_of(trial)
     agent = nested(world, 2)
@@ -185,5 +203,6 @@ SCENARIOS = (
     a_run_is_cancelled_and_joined,
     another_run_takes_over,
     another_run_queues_up,
+    a_run_that_does_not_listen_is_taken_over,
     a_map_over_prompts,
 )

@@ -119,17 +119,9 @@ async def a_tool_that_does_not_listen(trial: Trial) -> None:
     """It goes on when it is cancelled, and delivers nevertheless."""
     world = world_of(trial)
 
-    @tool
-    async def deaf() -> str:
-        """Finish whatever happens."""
-        key = begun(world)
-        with trio.CancelScope(shield=True):
-            for _ in range(3):
-                await trio.lowlevel.checkpoint()
-        world.returned[key] += 1
-        return "heard nothing"
-
-    calls = [[tool_call("deaf"), tool_call("deaf")], tool_call("deaf")]
+    deaf = tools_of(world)["deaf"]
+    two = [tool_call("deaf", steps=3), tool_call("deaf", steps=2)]
+    calls = [two, tool_call("deaf", steps=3)]
     agent = world.agent(calls, tools=[deaf])
     assert await agent.arun(world.root(agent)) == "done"
 

@@ -85,16 +85,18 @@ class Scripted(Model):
     def __init__(self, world: World, name: str, script: Sequence[object]) -> None:
         self.name = name
         self.context_window = 1_000_000
-        self.deaf = False
+        self.deaf = 0
+        """So many steps of a request hear no cancel."""
         self._world = world
         self._script = tuple(script)
 
     async def arespond(
         self, request: Request, on_text: OnText | None, on_event: OnEvent
     ) -> Reply:
-        with trio.CancelScope(shield=self.deaf):
-            await trio.lowlevel.checkpoint()
-            await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+        with trio.CancelScope(shield=True):
+            for _ in range(self.deaf):
+                await trio.lowlevel.checkpoint()
         reply = as_reply(self._item(request), self.name)
         spent = Usage(input_tokens=7, output_tokens=3, requests=1, cost=0.25)
         reply = replace(reply, usage=spent.for_model(self.name))
@@ -156,6 +158,16 @@ def make_tools(world: World) -> dict[str, Tool]:
         world.returned[key] += 1
         return "tidy"
 
+    @tool
+    async def deaf(steps: int) -> str:
+        """Finish whatever happens, and deliver nevertheless."""
+        key = begun(world)
+        with trio.CancelScope(shield=True):
+            for _ in range(steps):
+                await trio.lowlevel.checkpoint()
+        world.returned[key] += 1
+        return "heard nothing"
+
     @tool(parallel=False)
     async def serial(steps: int) -> str:
         """Run after the others."""
@@ -190,5 +202,5 @@ def make_tools(world: World) -> dict[str, Tool]:
             await trio.lowlevel.checkpoint()
         raise ValueError("exploded")
 
-    made = (work, tidy, serial, plain, refuse, explode)
+    made = (work, tidy, deaf, serial, plain, refuse, explode)
     return {each.name: each for each in made}
