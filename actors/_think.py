@@ -55,10 +55,7 @@ async def think(
             await room(node)
             tell(node, ThinkStart(path=node.path, snapshot=state.snapshot()))
         reply = await _ask(node, model, system, tools, before)
-        if node.ended:
-            count_unheard(node, reply, "its run was given up before it came")
-            raise node.cancelled()
-        send(state, Receive(reply))
+        _receive(node, reply)
     except BaseException as error:
         # A run that was given up does not take back what the next one asks.
         if not node.ended and value_of_state(state).phase == "thinking":
@@ -70,6 +67,14 @@ async def think(
         await room(node)
         tell(node, ThinkEnd(path=node.path, snapshot=state.snapshot(), reply=reply))
     return reply
+
+
+def _receive(node: "RunNode", reply: Reply) -> None:
+    """Record the reply; one that comes too late for its run is counted and dropped."""
+    if node.ended:
+        count_unheard(node, reply, "its run was given up before it came")
+        raise node.cancelled()
+    send(node.state, Receive(reply))
 
 
 def count_unheard(node: "RunNode", reply: Reply, why: str) -> None:
