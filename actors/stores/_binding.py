@@ -92,9 +92,10 @@ def binding_of_new(state: State) -> Binding:
     return Binding(new_lease(), Facts(origin=origin))
 
 
-def binding_of_loaded(info: Info, entries: int) -> Binding:
-    """The binding of a State that was loaded with this info."""
-    return Binding(next_lease(info), facts_of(info), saved=entries, known=True)
+def binding_of_loaded(info: Info, value: Value) -> Binding:
+    """The binding of a State that was loaded with this info and value."""
+    facts = facts_of(info, value)
+    return Binding(next_lease(info), facts, saved=value.size, known=True)
 
 
 def saving(state: State, binding: Binding) -> Steps:
@@ -143,7 +144,7 @@ def _write_once(state: State, binding: Binding) -> Steps:
         encoded = _encode(entries)
     binding.doubt = True
     try:
-        yield Write(state.id, encoded, _info(binding, entries, value), binding.saved)
+        yield Write(state.id, encoded, _info(binding, value), binding.saved)
     except StoreConflict as conflict:
         binding.lost = str(conflict)
         raise
@@ -154,10 +155,8 @@ def _encode(entries: tuple[HistoryEntry, ...]) -> list[bytes]:
     return [encode_entry(entry) for entry in entries]
 
 
-def _info(
-    binding: Binding, entries: tuple[HistoryEntry, ...], value: Value
-) -> dict[str, Any]:
-    binding.facts.note(entries, value)
+def _info(binding: Binding, value: Value) -> dict[str, Any]:
+    binding.facts.note(value)
     return binding.lease.as_info() | info_of(value, binding.facts)
 
 

@@ -13,6 +13,7 @@ questions              how many questions wait for an answer
 title                  the beginning of the first user message, or None
 requests, input_tokens, output_tokens, cost     its usage
 forked_from            the id of the State it is a fork of, and its length, or None
+rest                   a shortcut for loading a long State; see `protocol._lazy`
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,8 @@ from typing import Any
 import msgspec
 
 from actors._family import Origin
-from protocol import HistoryEntry, Message, RunStartEntry
+from protocol import Message
+from protocol._lazy import place_of_first, rest_in, rest_of
 from protocol._value import Value
 
 from ._record import Saved
@@ -36,25 +38,51 @@ TIME_FILTERS = ("updated_after", "updated_before")
 State updated at that very moment is left out."""
 
 
-class Facts(msgspec.Struct):
-    """What of the info does not stand in the value, or is dear to make again."""
+REST_ENTRIES_MIN = 500
+"""Shorter histories are decoded in a millisecond or two."""
 
-    agent: str | None = None
-    model: str | None = None
+REST_GROWTH = 32
+"""A new rest is made when the history has grown by one part in so many: loading then
+decodes a few entries, and rests are a few hundredths of what is written."""
+
+
+class Facts(msgspec.Struct):
+    """What of the info is dear to make again, or does not stand in the value."""
+
     title: str | None = None
     created: float | None = None
     origin: Origin | None = None
+    rest: str | None = None
+    rest_size: int = 0
+    first: tuple[object, tuple[int, int] | None] | None = None
+    """The id of the first user message, and where it stands."""
 
-    def note(self, entries: Sequence[HistoryEntry], value: Value) -> None:
-        """Take in what these entries, the latest of the value, bring."""
-        for entry in reversed(entries):
-            if type(entry) is RunStartEntry:
-                self.agent, self.model = entry.content.name, entry.content.model
-                break
+    def note(self, value: Value) -> None:
+        """Take in what the value brings that was not there before."""
         if self.title is None and value.facts.first_user is not None:
             self.title = title_of(value.facts.first_user)
         if self.created is None and value.size:
             self.created = value.history.at(0).at.timestamp()
+        size = value.size
+        if size - self.rest_size >= max(REST_ENTRIES_MIN, size // REST_GROWTH):
+            self._make_rest(value)
+
+    def _make_rest(self, value: Value) -> None:
+        if value.open is not None:
+            return
+        rest = rest_of(value, self._place(value))
+        self.rest_size = value.size
+        if rest is not None:
+            self.rest = rest
+
+    def _place(self, value: Value) -> tuple[int, int] | None:
+        """Where the first user message stands; looked for once, as it is read."""
+        message = value.facts.first_user
+        if message is None:
+            return None
+        if self.first is None or self.first[0] != message.message_id:
+            self.first = message.message_id, place_of_first(value)
+        return self.first[1]
 
 
 def title_of(message: Message) -> str:
@@ -67,7 +95,8 @@ def info_of(value: Value, facts: Facts) -> dict[str, Any]:
     """What is told of a State with this value, the lease left out."""
     usage, stopped = value.usage, value.facts.stopped
     size, parent, origin = value.size, value.facts.parent, facts.origin
-    return {
+    agent = None if value.facts.ran is None else value.facts.ran[1]
+    info = {
         "entries": size,
         "created": facts.created,
         "updated": value.history.at(size - 1).at.timestamp() if size else None,
@@ -75,8 +104,8 @@ def info_of(value: Value, facts: Facts) -> dict[str, Any]:
         "phase": value.phase,
         "finished": value.facts.finished,
         "stopped": None if stopped is None else type(stopped).__name__,
-        "agent": facts.agent,
-        "model": facts.model,
+        "agent": None if agent is None else agent.name,
+        "model": None if agent is None else agent.model,
         "parent": None if parent is None else parent[0],
         "questions": len(value.facts.questions),
         "title": facts.title,
@@ -86,17 +115,24 @@ def info_of(value: Value, facts: Facts) -> dict[str, Any]:
         "cost": usage.cost,
         "forked_from": None if origin is None else [origin.id, origin.entries],
     }
+    if facts.rest is not None:
+        info["rest"] = facts.rest
+    return info
 
 
-def facts_of(info: Mapping[str, Any]) -> Facts:
-    """The facts that a loaded State goes on with."""
-    origin = info.get("forked_from")
+def facts_of(info: Mapping[str, Any], value: Value) -> Facts:
+    """The facts that a State loaded with this info goes on with."""
+    origin, rest, first = info.get("forked_from"), rest_in(info.get("rest")), None
+    message = value.facts.first_user
+    if rest is not None and message is not None:
+        first = message.message_id, rest.first_user
     return Facts(
-        agent=info.get("agent"),
-        model=info.get("model"),
         title=info.get("title"),
         created=info.get("created"),
         origin=None if origin is None else Origin(*origin),
+        rest=None if rest is None else info["rest"],
+        rest_size=0 if rest is None else rest.size,
+        first=first,
     )
 
 

@@ -1,5 +1,6 @@
 """From a record to a State, and the tie between a State and its store."""
 
+from contextlib import suppress
 from typing import TypeGuard
 
 from actors._family import Family, Library, Origin
@@ -7,6 +8,7 @@ from actors._state import State, _fill
 from protocol import HistoryEntry, StoreDamaged, UnknownEntry
 from protocol._codec import decode_entry
 from protocol._fold import replay
+from protocol._lazy import rest_in, value_from_rest
 from protocol._value import Value
 
 from ._binding import ENTRIES_INLINE_MAX
@@ -15,7 +17,9 @@ from ._record import Record
 
 def is_long(record: Record | None) -> TypeGuard[Record]:
     """Whether a task should leave the decoding of this to a worker thread."""
-    return record is not None and len(record.entries) > ENTRIES_INLINE_MAX
+    if record is None or "rest" in record.info:
+        return False
+    return len(record.entries) > ENTRIES_INLINE_MAX
 
 
 def state_of(library: Library, state_id: str, record: Record | None) -> State:
@@ -39,7 +43,14 @@ def state_of(library: Library, state_id: str, record: Record | None) -> State:
 
 
 def value_of(state_id: str, record: Record) -> Value:
-    """What the entries of a record mean."""
+    """What the entries of a record mean; of a long one most stay as bytes for now."""
+    rest = rest_in(record.info.get("rest"))
+    if rest is not None:
+        # Whatever is wrong with it is told below, where the place is known.
+        with suppress(StoreDamaged, ValueError):
+            value = value_from_rest(rest, record.entries)
+            if value is not None:
+                return value
     entries: list[HistoryEntry] = []
     for index, body in enumerate(record.entries):
         try:

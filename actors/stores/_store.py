@@ -238,7 +238,7 @@ class Store:
 
     def _bound(self, state: State, record: Record | None) -> State:
         assert record is not None, "state_of refuses what is not there"
-        binding = binding_of_loaded(record.info, len(record.entries))
+        binding = binding_of_loaded(record.info, state._mailbox.value)
         with self._bindings_lock:
             self._bindings[state] = binding
         return state

@@ -442,3 +442,61 @@ def test_a_writer_that_names_nobody_it_comes_after_needs_an_empty_place() -> Non
         refuse_conflict("x", None, 0, {"writer": "w", "after": "v"}, 0)
     with pytest.raises(StoreConflict, match="another live copy"):
         refuse_conflict("x", {"writer": "v"}, 0, {"writer": "w"}, 0)
+
+
+def long_state(turns: int) -> State:
+    history: list[Any] = []
+    for number in range(turns):
+        history += state_with(f"question {number}").history
+        history += request_and_reply(Message.assistant(f"answer {number}"))
+    return State(id="long", history=history)
+
+
+def is_decoded(state: State) -> bool:
+    parent = state._mailbox.value.history.parent
+    return parent is None or list.__len__(parent.items) > 0
+
+
+def test_a_long_state_is_loaded_without_decoding_all_of_it() -> None:
+    store, state = MemoryStore(), long_state(300)
+    store.save(state)
+    loaded = store.load("long")
+    loaded.add_message(Message.user("more"))
+    store.save(loaded)
+    assert loaded.turn == 300
+    assert not is_decoded(loaded)
+    again = store.load("long")
+    assert (again.usage, again.phase) == (state.usage, "idle")
+    assert not is_decoded(again)
+    assert again.history[:-1] == state.history
+    assert again.messages[:-1] == state.messages
+
+
+def test_a_rest_follows_a_history_that_grows() -> None:
+    store, state = MemoryStore(), long_state(200)
+    store.save(state)
+    sizes = set[int]()
+    for _ in range(3):
+        loaded = store.load("long")
+        for _ in range(600):
+            loaded.add_message(Message.user("more"))
+        store.save(loaded)
+        assert not is_decoded(loaded)
+        rest = store.load("long")._mailbox.value.history.base
+        sizes.add(rest)
+        assert len(loaded.history) - rest < 600
+    assert len(sizes) == 3
+
+
+@pytest.mark.parametrize("rest", ["junk", '{"version":99,"size":1,"count":1,"turn":1}'])
+def test_a_rest_that_does_not_fit_is_left_aside(rest: str) -> None:
+    store, state = MemoryStore(), long_state(3)
+    store.save(state)
+    record = store.read("long")
+    assert record is not None
+    store.write("long", [], {**record.info, "rest": rest}, expected=9)
+    loaded = store.load("long")
+    assert loaded.snapshot() == state.snapshot()
+    loaded.add_message(Message.user("more"))
+    store.save(loaded)
+    assert store.load("long").history == loaded.history
