@@ -1,8 +1,11 @@
 """The runtime: conversations as actors, their tools and subagents supervised."""
 
 from actors import _neighbour as _neighbour  # first: it names a foreign `protocol`
+from protocol import END as END
+from protocol import START as START
 from protocol import ActorClosed as ActorClosed
 from protocol import AgentInfo as AgentInfo
+from protocol import AgentState as AgentState
 from protocol import AnnotationBlock as AnnotationBlock
 from protocol import AnnotationRef as AnnotationRef
 from protocol import AudioBlock as AudioBlock
@@ -19,14 +22,20 @@ from protocol import ErrorBlock as ErrorBlock
 from protocol import ErrorEntry as ErrorEntry
 from protocol import Exchange as Exchange
 from protocol import ExchangeEntry as ExchangeEntry
+from protocol import ExecMeta as ExecMeta
+from protocol import ExecutionState as ExecutionState
 from protocol import ExtraDataEntry as ExtraDataEntry
 from protocol import FrozenDict as FrozenDict
 from protocol import FrozenList as FrozenList
+from protocol import GraphEndEntry as GraphEndEntry
 from protocol import GraphError as GraphError
 from protocol import GraphRecursionError as GraphRecursionError
+from protocol import GraphStartEntry as GraphStartEntry
 from protocol import HistoryEntry as HistoryEntry
 from protocol import Image as Image
 from protocol import ImageBlock as ImageBlock
+from protocol import Interrupt as Interrupt
+from protocol import InterruptEntry as InterruptEntry
 from protocol import MediaRef as MediaRef
 from protocol import Message as Message
 from protocol import MessageEntry as MessageEntry
@@ -34,7 +43,9 @@ from protocol import ModelEvent as ModelEvent
 from protocol import ModelEventEntry as ModelEventEntry
 from protocol import ModelReplyEntry as ModelReplyEntry
 from protocol import ModelRequestEntry as ModelRequestEntry
+from protocol import NodeEndEntry as NodeEndEntry
 from protocol import NodeError as NodeError
+from protocol import NodeStartEntry as NodeStartEntry
 from protocol import NoHumanError as NoHumanError
 from protocol import OutputError as OutputError
 from protocol import PermissionWarning as PermissionWarning
@@ -50,6 +61,7 @@ from protocol import ResumeWarning as ResumeWarning
 from protocol import RunCancelled as RunCancelled
 from protocol import RunStartEntry as RunStartEntry
 from protocol import StateSnapshot as StateSnapshot
+from protocol import StepEndEntry as StepEndEntry
 from protocol import StopEntry as StopEntry
 from protocol import Stopped as Stopped
 from protocol import StoppedByBudget as StoppedByBudget
@@ -71,9 +83,15 @@ from protocol import ToolOutcomeKind as ToolOutcomeKind
 from protocol import ToolResult as ToolResult
 from protocol import ToolResultBlock as ToolResultBlock
 from protocol import ToolResultEntry as ToolResultEntry
+from protocol import TrimEntry as TrimEntry
 from protocol import UnknownEntry as UnknownEntry
 from protocol import Usage as Usage
 from protocol import VideoBlock as VideoBlock
+from protocol import add_messages as add_messages
+from protocol import append_items as append_items
+from protocol import remove_tool_messages as remove_tool_messages
+from protocol import replace_messages as replace_messages
+from protocol import replace_value as replace_value
 from protocol import set_message_ids as set_message_ids
 from protocol._publish import publish as _publish
 
@@ -114,6 +132,27 @@ from ._supervisor import Supervisor as Supervisor
 from ._supervisor import SupervisorStatistics as SupervisorStatistics
 from ._supervisor import Unstopped as Unstopped
 from ._supervisor import open_supervisor as open_supervisor
+from .graph import BaseContextManager as BaseContextManager
+from .graph import Command as Command
+from .graph import CompiledGraph as CompiledGraph
+from .graph import CustomValue as CustomValue
+from .graph import GraphEnded as GraphEnded
+from .graph import GraphEvent as GraphEvent
+from .graph import GraphFailed as GraphFailed
+from .graph import GraphStream as GraphStream
+from .graph import MessageAdded as MessageAdded
+from .graph import MessageContextManager as MessageContextManager
+from .graph import MessageDelta as MessageDelta
+from .graph import NodeUpdate as NodeUpdate
+from .graph import Picture as Picture
+from .graph import Send as Send
+from .graph import StateChanged as StateChanged
+from .graph import StateGraph as StateGraph
+from .graph import SummaryContextManager as SummaryContextManager
+from .graph import ToolNode as ToolNode
+from .graph import create_handoff_tool as create_handoff_tool
+from .graph import emit as emit
+from .graph import interrupt as interrupt
 from .models import Anthropic as Anthropic
 from .models import FunctionModel as FunctionModel
 from .models import Model as Model
@@ -137,9 +176,9 @@ from .stores import FileStore as FileStore
 from .stores import MemoryStore as MemoryStore
 from .stores import PostgresStore as PostgresStore
 from .stores import Record as Record
-from .stores import SQLiteStore as SQLiteStore
 from .stores import Salvaged as Salvaged
 from .stores import Saved as Saved
+from .stores import SQLiteStore as SQLiteStore
 from .stores import Store as Store
 from .stores import TornTailWarning as TornTailWarning
 from .stores import refuse_conflict as refuse_conflict
@@ -152,6 +191,7 @@ __all__ = [
     "ActorClosed",
     "Agent",
     "AgentInfo",
+    "AgentState",
     "AllowByDefault",
     "AllowByName",
     "AllowByReadOnly",
@@ -162,46 +202,64 @@ __all__ = [
     "AskHuman",
     "AudioBlock",
     "AuthError",
+    "BaseContextManager",
     "BudgetExceeded",
     "CancelReport",
     "ChildEnd",
     "ChildResult",
     "ChildStart",
+    "Command",
     "CompactIfFull",
+    "CompiledGraph",
     "ContentBlock",
     "ContextChange",
     "ContextChangeEntry",
     "ContextChanged",
     "ContextTooLongError",
     "CurrentCall",
+    "CustomValue",
     "CutOffError",
     "DataBlock",
     "DecideByHuman",
     "Denied",
     "DenyByName",
     "DocumentBlock",
+    "END",
     "ErrorBlock",
     "ErrorEntry",
     "Event",
     "Exchange",
     "ExchangeEntry",
+    "ExecMeta",
+    "ExecutionState",
     "ExtraDataEntry",
     "FileStore",
     "FrozenDict",
     "FrozenList",
     "FunctionModel",
+    "GraphEndEntry",
+    "GraphEnded",
     "GraphError",
+    "GraphEvent",
+    "GraphFailed",
     "GraphRecursionError",
+    "GraphStartEntry",
+    "GraphStream",
     "HistoryEntry",
     "Human",
     "Image",
     "ImageBlock",
     "Inbox",
+    "Interrupt",
+    "InterruptEntry",
     "Limits",
     "Loop",
     "MediaRef",
     "MemoryStore",
     "Message",
+    "MessageAdded",
+    "MessageContextManager",
+    "MessageDelta",
     "MessageEntry",
     "Model",
     "ModelEvent",
@@ -210,12 +268,16 @@ __all__ = [
     "ModelReplyEntry",
     "ModelRequestEntry",
     "NoHumanError",
+    "NodeEndEntry",
     "NodeError",
+    "NodeStartEntry",
+    "NodeUpdate",
     "OpenAICompatible",
     "Origin",
     "OutputError",
     "Permission",
     "PermissionWarning",
+    "Picture",
     "PostgresStore",
     "Price",
     "ProviderError",
@@ -237,11 +299,16 @@ __all__ = [
     "RunStart",
     "RunStartEntry",
     "SQLiteStore",
+    "START",
     "Salvaged",
     "Saved",
+    "Send",
     "State",
+    "StateChanged",
+    "StateGraph",
     "StateSnapshot",
     "StateStatistics",
+    "StepEndEntry",
     "StopEntry",
     "Stopped",
     "StoppedByBudget",
@@ -255,6 +322,7 @@ __all__ = [
     "StoreDamaged",
     "StoreUnknown",
     "Stream",
+    "SummaryContextManager",
     "Supervisor",
     "SupervisorStatistics",
     "Terminal",
@@ -269,6 +337,7 @@ __all__ = [
     "ToolEnd",
     "ToolError",
     "ToolInputError",
+    "ToolNode",
     "ToolOutcomeKind",
     "ToolResult",
     "ToolResultBlock",
@@ -277,18 +346,27 @@ __all__ = [
     "ToolStart",
     "TornTailWarning",
     "TreeNode",
+    "TrimEntry",
     "UnknownEntry",
     "Unstopped",
     "Usage",
     "VideoBlock",
+    "add_messages",
     "adefault_loop",
     "afan_out",
+    "append_items",
+    "create_handoff_tool",
     "default_loop",
+    "emit",
     "first",
+    "interrupt",
     "loop",
     "open_supervisor",
     "quorum",
     "refuse_conflict",
+    "remove_tool_messages",
+    "replace_messages",
+    "replace_value",
     "salvage",
     "set_message_ids",
     "tool",

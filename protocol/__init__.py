@@ -59,6 +59,14 @@ from ._exec_meta import START as START
 from ._exec_meta import ExecMeta as ExecMeta
 from ._exec_meta import ExecutionState as ExecutionState
 from ._files import Image as Image
+from ._graph_entries import GraphEndEntry as GraphEndEntry
+from ._graph_entries import GraphStartEntry as GraphStartEntry
+from ._graph_entries import Interrupt as Interrupt
+from ._graph_entries import InterruptEntry as InterruptEntry
+from ._graph_entries import NodeEndEntry as NodeEndEntry
+from ._graph_entries import NodeStartEntry as NodeStartEntry
+from ._graph_entries import StepEndEntry as StepEndEntry
+from ._graph_entries import TrimEntry as TrimEntry
 from ._ids import set_message_ids as set_message_ids
 from ._json import FrozenDict as FrozenDict
 from ._json import FrozenList as FrozenList
@@ -118,11 +126,15 @@ __all__ = [
     "ExtraDataEntry",
     "FrozenDict",
     "FrozenList",
+    "GraphEndEntry",
     "GraphError",
     "GraphRecursionError",
+    "GraphStartEntry",
     "HistoryEntry",
     "Image",
     "ImageBlock",
+    "Interrupt",
+    "InterruptEntry",
     "MediaRef",
     "Message",
     "MessageEntry",
@@ -131,7 +143,9 @@ __all__ = [
     "ModelReplyEntry",
     "ModelRequestEntry",
     "NoHumanError",
+    "NodeEndEntry",
     "NodeError",
+    "NodeStartEntry",
     "OutputError",
     "PermissionWarning",
     "Price",
@@ -148,6 +162,7 @@ __all__ = [
     "START",
     "Scan",
     "StateSnapshot",
+    "StepEndEntry",
     "StopEntry",
     "Stopped",
     "StoppedByBudget",
@@ -169,6 +184,7 @@ __all__ = [
     "ToolResult",
     "ToolResultBlock",
     "ToolResultEntry",
+    "TrimEntry",
     "UnknownEntry",
     "Usage",
     "VideoBlock",

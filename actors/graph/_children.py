@@ -1,0 +1,38 @@
+"""States below a node: what it asks of models and tools, or the thread of a graph."""
+
+from actors._inside import library_of, send
+from actors._run_node import RunNode
+from actors._saving import save
+from actors._state import State
+from protocol._commands import StartNode
+
+from ._work import GraphNode
+
+
+class PartNode(RunNode):
+    """A run that is a part of a node of a graph, and no subagent.
+
+    It takes nothing from the limits on children and depth.
+    """
+
+    __slots__ = ()
+
+    counted = False
+
+
+async def child_of(node: GraphNode) -> State | None:
+    """The State that an earlier try of this task has left, or None."""
+    child_id = node.earlier_child
+    if child_id is None:
+        return None
+    try:
+        return await node.state.achild(child_id)
+    except (KeyError, ValueError, LookupError):
+        return None  # it was never saved, or no store is bound: begin again
+
+
+async def begin(node: GraphNode, child: State | None) -> None:
+    """Record that the node runs, and which State holds its work, before any effect."""
+    send(node.state, StartNode(node.task, None if child is None else child.id))
+    if child is not None and library_of(node.state) is not None:
+        await save(node.state)

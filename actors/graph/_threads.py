@@ -1,0 +1,120 @@
+"""The live threads of one compiled graph, in one run of trio.
+
+1. A thread in use is one live State, whoever uses it: its runs wait for each other.
+2. Threads that nobody uses are kept up to a number, which only saves time: what they
+   hold is in the store.
+"""
+
+from collections import OrderedDict
+
+import trio
+
+from actors._inside import bind, value_of_state
+from actors._state import State
+from actors.stores import Store
+from protocol import AgentState
+from protocol._graph_state import state_of
+from protocol._graph_value import GraphThread
+from protocol._value import Value
+
+IDLE_MAX = 1000
+"""Idle threads kept: some megabytes; loading one again takes about 10 us an entry."""
+
+
+class Live:
+    """One thread, and its state with the types of its fields."""
+
+    def __init__(self, state: State, *, is_loaded: bool = False) -> None:
+        self.state = state
+        self.users = 0
+        self.is_loaded = is_loaded
+        """Whether it was read from the store for its only user so far."""
+        self._typed: AgentState | None = None
+        self._fields: object = None
+
+    @property
+    def value(self) -> Value:
+        """What the thread has published last."""
+        return value_of_state(self.state)
+
+    @property
+    def thread(self) -> GraphThread | None:
+        """Where the thread is, or None before its first run."""
+        now = self.value.open
+        return now if type(now) is GraphThread else None
+
+    def typed(self, initial: AgentState) -> AgentState:
+        """The fields of the thread as the graph's state; its context is not in it.
+
+        Raises:
+            TypeError, ValueError: a field's type cannot read its value any more.
+        """
+        thread = self.thread
+        if thread is None:
+            return initial
+        if self._typed is None or self._fields is not thread.fields:
+            self.keep(state_of(initial, self.value))
+        assert self._typed is not None, "made above"
+        return self._typed
+
+    def keep(self, typed: AgentState) -> None:
+        """Remember what the fields mean now."""
+        thread = self.thread
+        self._typed, self._fields = typed, None if thread is None else thread.fields
+
+
+class Threads:
+    """Live threads by id."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: OrderedDict[str, Live] = OrderedDict()
+        self._loading: dict[str, trio.Event] = {}
+
+    async def take(self, thread_id: str, *, is_fresh: bool) -> Live:
+        """The thread, loaded if need be; to be given back."""
+        live = self._known.get(thread_id)
+        while live is None:
+            live = await self._find(thread_id, is_fresh=is_fresh)
+        if live.users:
+            live.is_loaded = False
+        live.users += 1
+        self._known.move_to_end(thread_id)
+        return live
+
+    def give_back(self, live: Live) -> None:
+        """Its user is done with it."""
+        live.users -= 1
+        live.is_loaded = False
+        while len(self._known) > IDLE_MAX:
+            oldest = next(iter(self._known.values()))
+            if oldest.users:
+                return
+            del self._known[oldest.state.id]
+
+    def forget(self, live: Live) -> None:
+        """The store has another writer's entries: load it anew the next time."""
+        if self._known.get(live.state.id) is live:
+            del self._known[live.state.id]
+
+    async def _find(self, thread_id: str, *, is_fresh: bool) -> Live | None:
+        """Load or make the thread; None when somebody else was about to."""
+        if is_fresh:
+            return self._add(State(id=thread_id), is_loaded=True)
+        loading = self._loading.get(thread_id)
+        if loading is not None:
+            await loading.wait()
+            return self._known.get(thread_id)
+        self._loading[thread_id] = trio.Event()
+        try:
+            state = await self._store.aload(thread_id)
+        except LookupError:
+            state = State(id=thread_id)
+        finally:
+            self._loading.pop(thread_id).set()
+        return self._add(state, is_loaded=True)
+
+    def _add(self, state: State, *, is_loaded: bool) -> Live:
+        bind(state, self._store)
+        live = self._known[state.id] = Live(state, is_loaded=is_loaded)
+        return live
