@@ -6,7 +6,7 @@
 """
 
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import trio
@@ -28,6 +28,7 @@ from ._changes import warn_of_changes
 from ._deadline import Deadline
 from ._events import ChildEnd, ChildStart, RunEnd, RunStart
 from ._inside import run_of, send, set_run, value_of_state
+from ._limits import Account
 from ._node import Stop, waiting_for
 from ._run_node import RunNode, check_can_run
 from ._saving import save, save_at_last
@@ -141,13 +142,31 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
 
 @contextmanager
 def deadline(node: RunNode) -> "Iterator[None]":
-    """End the run when its own limit of seconds is over."""
-    account = node.own_account
-    seconds = None if account is None else account.limits.seconds
-    if account is None or seconds is None:
+    """End the run when its time is over: its own, or that of the tree whose root it is.
+
+    Raises:
+        BudgetExceeded: the time is over; what ran has been cancelled.
+    """
+    if not node.accounts:
         yield
         return
-    with trio.move_on_after(seconds) as scope:
+    supervisor = node.supervisor
+    with ExitStack() as stack:
+        if node.parent is None or node.parent.supervisor is not supervisor:
+            for account in supervisor.accounts:
+                stack.enter_context(_until(node, account, supervisor.started_at))
+        if node.own_account is not None:
+            stack.enter_context(_until(node, node.own_account, supervisor.time()))
+        yield
+
+
+@contextmanager
+def _until(node: RunNode, account: Account, since: float) -> "Iterator[None]":
+    seconds = account.limits.seconds
+    if seconds is None:
+        yield
+        return
+    with trio.move_on_at(since + seconds) as scope:
         if not account.limits.count_waiting:
             node.deadlines = (*node.deadlines, Deadline(scope))
         yield

@@ -157,11 +157,12 @@ class Node:
     def end_within(self, grace_s: float) -> float:
         """Have this given up unless it ends in time; gives the time, on trio's clock.
 
-        The first grace that a node got counts.
+        The earliest of the times that a node was given counts.
         """
-        if self.until is None:
-            self.until = self.supervisor.time() + grace_s
-            self.supervisor.watch(self, self.until)
+        until = self.supervisor.time() + grace_s
+        if self.until is None or until < self.until:
+            self.until = until
+            self.supervisor.watch(self, until)
         return self.until
 
     def cancel(self, stop: Stop) -> None:

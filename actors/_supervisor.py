@@ -109,6 +109,7 @@ class Supervisor:
         self.id = new_id()
         self.nursery = nursery
         self.grace_s = grace_s
+        self.started_at = trio.current_time()
         self.token = trio.lowlevel.current_trio_token()
         self.threads = ThreadSlots(threads)
         self.places = None if max_running is None else trio.CapacityLimiter(max_running)
@@ -279,16 +280,16 @@ class Supervisor:
                 self._earlier = trio.Event()
                 with trio.move_on_at(self._late[0][0]):
                     await self._earlier.wait()
+                now = self.time()  # whose time is over later has steps of its own
                 for _ in range(STEPS_TO_END):
                     await trio.lowlevel.checkpoint()
-                self._give_up_late()
+                self._give_up_late(now)
                 while self._late and self._late[0][2].ended:
                     heappop(self._late)
         if self._watcher is scope:
             self._watcher = None
 
-    def _give_up_late(self) -> None:
-        now = self.time()
+    def _give_up_late(self, now: float) -> None:
         while self._late and self._late[0][0] <= now:
             until, _, node = heappop(self._late)
             if node.ended or node.until != until:

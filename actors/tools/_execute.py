@@ -99,6 +99,8 @@ async def _in_time(
 ) -> Any:
     if tool.timeout_s is None:
         return await _once(turn, node, tool, work)
+    # Watched from the start: who shields itself never hears that its time is over.
+    node.end_within(tool.timeout_s + turn.run.agent.grace_s)
     with trio.move_on_after(tool.timeout_s) as timeout:
         node.timeout = timeout
         return await _once(turn, node, tool, work)
