@@ -1,29 +1,22 @@
 """What a call costs, counted and not timed, so that it is the same on any machine."""
 
 import gc
-import sys
 import tracemalloc
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+
+from tests.watching import watch
 
 
 def instructions(fn: Callable[[], object]) -> int:
     """How many bytecode instructions the call runs."""
     count = 0
 
-    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+    def counting(frame: FrameType, offset: int) -> None:
         nonlocal count
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        count += event == "opcode"
-        return trace
+        count += 1
 
-    outer = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        fn()
-    finally:
-        sys.settrace(outer)
+    watch(fn, counting)
     return count
 
 

@@ -6,11 +6,11 @@ jumps back. In between nothing can be interrupted, so nothing is tried there: le
 """
 
 import dis
-import sys
 from collections.abc import Callable
 from functools import cache
 from types import CodeType, FrameType
-from typing import Any
+
+from tests.watching import watch
 
 CHECKED = ("CALL", "JUMP_BACKWARD", "RESUME")
 """How the names of the instructions begin that look for signals."""
@@ -31,34 +31,22 @@ class Interrupt:
 
     def run(self, fn: Callable[[], object]) -> bool:
         """Run `fn`; False when it ended before the k-th chance."""
-        outer = sys.gettrace()
-        sys.settrace(self._trace)
         try:
-            fn()
+            watch(fn, self._look)
         except KeyboardInterrupt:
             assert self.where is not None, "somebody really pressed Ctrl+C"
             return True
         finally:
-            sys.settrace(outer)
             self._last.clear()
         return False
 
-    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if frame.f_code is _RUN:
-            return None
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        if event == "opcode" and self.where is None:
-            before = self._last.get(frame, "")
-            self._last[frame] = _names(frame.f_code)[frame.f_lasti]
-            if before.startswith(CHECKED):
-                self._chance(frame)
-        return self._trace
-
-    def _chance(self, frame: FrameType) -> None:
-        self.left -= 1
-        if self.left == 0:
-            self.where = f"{frame.f_code.co_qualname}:{frame.f_lineno}"
-            raise KeyboardInterrupt
-
-
-_RUN = Interrupt.run.__code__
+    def _look(self, frame: FrameType, offset: int) -> None:
+        if self.where is not None:
+            return
+        before = self._last.get(frame, "")
+        self._last[frame] = _names(frame.f_code).get(offset, "")
+        if before.startswith(CHECKED):
+            self.left -= 1
+            if self.left == 0:
+                self.where = f"{frame.f_code.co_qualname}:{frame.f_lineno}"
+                raise KeyboardInterrupt
