@@ -40,8 +40,9 @@ GRACE_S = 5.0
 THREADS = 40
 """Worker threads at once: trio's own default."""
 
-STEPS_TO_END = 2
-"""Turns of the scheduler in which a clean-up that is cut at this moment may end."""
+STEPS_TO_END = 5
+"""Turns of the scheduler in which a clean-up that is cut at this moment may end: one
+until its own deadline is seen, three for the Cancelled to come out, one to end."""
 
 AGAIN_S = 0.05
 """Seconds a node may take to end once everything below it has been given up."""
