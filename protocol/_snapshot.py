@@ -2,7 +2,7 @@
 
 from typing import Never, Self
 
-from ._context import Messages, read_messages
+from ._context import read_messages
 from ._entries import HistoryEntry
 from ._message import Message
 from ._reading import Reading
@@ -125,11 +125,6 @@ def snapshot_of(value: Value) -> StateSnapshot:
 def value_of(snapshot: StateSnapshot) -> Value:
     """The published value behind a snapshot."""
     return snapshot._value
-
-
-def messages_view(value: Value) -> Messages:
-    """What the model sees, without building a tuple."""
-    return Messages(value)
 
 
 def waits_for_user(value: Value) -> bool:

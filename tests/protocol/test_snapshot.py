@@ -8,7 +8,7 @@ from msgspec import structs
 
 from actors import Message, State, StateSnapshot
 from protocol._context import Messages
-from protocol._snapshot import messages_view, value_of, waits_for_user
+from protocol._snapshot import value_of, waits_for_user
 from tests.effort import instructions, peak_bytes
 from tests.turns import ask, call, close, fail, receive, think, turn_with_calls
 
@@ -167,7 +167,7 @@ def test_a_view_of_the_messages_reads_as_the_tuple_does() -> None:
     state = conversation()
     state.clear_tool_results(0)
     state.add_message(Message.user("more"))
-    view, whole = messages_view(value_of(state.snapshot())), state.messages
+    view, whole = Messages(value_of(state.snapshot())), state.messages
     assert len(view) == len(whole)
     assert tuple(view) == whole
     assert [view[i] for i in range(-len(whole), len(whole))] == [*whole, *whole]
@@ -183,7 +183,7 @@ def test_a_view_has_no_message_beyond_its_ends(index: int) -> None:
     state = conversation()
     state.add_message(Message.user("more"))
     with pytest.raises(IndexError, match="there are 5"):
-        messages_view(value_of(state.snapshot()))[index]
+        Messages(value_of(state.snapshot()))[index]
 
 
 def test_a_view_stays_as_it_was() -> None:
@@ -204,5 +204,5 @@ def test_a_view_of_a_long_conversation_costs_nothing_to_take() -> None:
             turn_with_calls(state, [f"call-{turn}"])
             state.clear_tool_results(1)
         value = value_of(state.snapshot())
-        costs.append(instructions(lambda v=value: messages_view(v)))
+        costs.append(instructions(lambda v=value: Messages(v)))
     assert costs[0] == costs[1]
