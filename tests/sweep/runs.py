@@ -4,6 +4,7 @@ import trio
 
 from actors import (
     Agent,
+    Restart,
     Run,
     RunCancelled,
     State,
@@ -157,6 +158,38 @@ async def twice(trial: Trial, busy: str) -> None:
     assert await runs[1].wait() == "done"
 
 
+async def a_state_is_closed(trial: Trial) -> None:
+    world = world_of(trial)
+    agent = nested(world, 2)
+    state = world.root(agent)
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(agent, state)
+        for _ in range(8):
+            await trio.lowlevel.checkpoint()
+        state.close("enough")
+        world.roots.clear()  # it is looked at, and takes no next run
+        world.tops[state.id] = state
+    try:
+        await run.wait()
+    except RunCancelled as error:
+        assert "enough" in str(error)
+
+
+async def a_failed_run_begins_again(trial: Trial) -> None:
+    world = world_of(trial)
+    tools = tools_of(world)
+    child = world.agent([tool_call("work", steps=0)], tools=[tools["work"]])
+    calls = [tool_call("explode", steps=1), tool_call("child", prompt="go")]
+    agent = world.agent(
+        [calls, tool_call("explode", steps=0)],
+        tools=[tools["explode"], child.copy(name="child")],
+    )
+    async with open_supervisor() as supervisor:
+        restart = Restart(times=2, backoff_s=1e-6)
+        run = supervisor.start(agent, world.root(agent), restart=restart)
+    assert await run.wait() == "done"
+
+
 async def another_run_takes_over(trial: Trial) -> None:
     await twice(trial, "interrupt")
 
@@ -201,6 +234,8 @@ SCENARIOS = (
     a_supervisor_waits_for_all,
     a_supervisor_shuts_down,
     a_run_is_cancelled_and_joined,
+    a_state_is_closed,
+    a_failed_run_begins_again,
     another_run_takes_over,
     another_run_queues_up,
     a_run_that_does_not_listen_is_taken_over,

@@ -27,7 +27,7 @@ class Tree:
         name = f"agent{self.agents}"
         tools: dict[str, object] = dict(tools_of(self.world))
         calls = [self.leaf() for _ in range(self.random.randint(0, 2))]
-        if depth < DEPTH and (self.agents == depth + 1 or self.random.random() < 0.4):
+        if depth < DEPTH and (self.agents == depth + 1 or self.random.random() < 0.25):
             calls.insert(self.random.randint(0, len(calls)), self.child(depth, tools))
         script = [calls, self.leaf()] if self.random.random() < 0.3 else [calls]
         return self.world.agent(
