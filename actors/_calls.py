@@ -139,6 +139,10 @@ class CallNode(Node):
         if self.stop is None:
             self.until = None
 
+    def cut(self) -> None:
+        """Its clean-up took longer than its grace."""
+        self.is_cut = True
+
     def give_up(self) -> None:
         """It did not stop within its grace: close it, and say so."""
         how, why = self.how_stopped()

@@ -6,7 +6,12 @@
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from typing import TYPE_CHECKING
 
 import trio
@@ -96,7 +101,7 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
     node.task = trio.lowlevel.current_task()
     try:
         await _begin(agent, node)
-        with deadline(node):
+        with deadline(node), _calm(node):
             node.answer = await agent.run_loop(node)
             await wait_for_background(node)
     except QuestionsLeftOpen as left:
@@ -140,16 +145,31 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
     await agent.settle_calls(node)
 
 
-@contextmanager
-def deadline(node: RunNode) -> "Iterator[None]":
+def deadline(node: RunNode) -> AbstractContextManager[None]:
     """End the run when its time is over: its own, or that of the tree whose root it is.
 
     Raises:
         BudgetExceeded: the time is over; what ran has been cancelled.
     """
-    if not node.accounts:
-        yield
-        return
+    return _deadlines(node) if node.accounts else _NOTHING
+
+
+_NOTHING = nullcontext()
+
+
+def _calm(node: RunNode) -> AbstractContextManager[object]:
+    """A scope in which calls of the run's own task have their grace.
+
+    One for the whole run: opened for each call it would cost more than the call.
+    """
+    if not node.agent.tools:
+        return _NOTHING
+    node.calm = trio.CancelScope()
+    return node.calm
+
+
+@contextmanager
+def _deadlines(node: RunNode) -> "Iterator[None]":
     supervisor = node.supervisor
     with ExitStack() as stack:
         if node.parent is None or node.parent.supervisor is not supervisor:

@@ -6,7 +6,7 @@ that has the end of the grace as its deadline. Shielding earlier would keep the 
 from arriving at all, so the tool's own steps are watched for it.
 """
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any, Never, TypeVar
 
@@ -34,6 +34,8 @@ class _Delivery:
     nurseries do; or it does nothing, and the cancel comes at the next wait.
     """
 
+    __slots__ = ("_scope", "done")
+
     def __init__(self, scope: trio.CancelScope) -> None:
         self._scope = scope
         self.done = False
@@ -60,39 +62,12 @@ class _Delivery:
         return type(trap)(noting)
 
 
-@coroutine
-def _watched(
-    work: Coroutine[Any, Any, T], scope: trio.CancelScope, until: Callable[[], float]
-) -> Generator[Any, Any, T]:
-    """Run ``work`` step by step; shield it when it goes on awaiting after a Cancelled.
-
-    Only at its next await has the Cancelled left the scopes that trio's own functions
-    open, and which would keep it once it is shielded.
-    """
-    delivery = _Delivery(scope)
-    step: Callable[[Any], Any] = work.send
-    value: Any = None
-    while True:
-        try:
-            trap = step(value)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-        if delivery.done and not scope.shield:
-            scope.shield = True
-            scope.deadline = until()
-        try:
-            value = yield delivery.watch(trap)
-            step = work.send
-        except BaseException as error:  # noqa: BLE001 - all of it belongs to the work
-            step, value = work.throw, error
-
-
-async def with_grace(
+def with_grace(
     work: Coroutine[Any, Any, T],
     until: Callable[[], float],
     on_cut: Callable[[], None],
-) -> T:
+    scope: trio.CancelScope | None = None,
+) -> Awaitable[T]:
     """Await ``work``; when it is cancelled from outside it may clean up for a while.
 
     Cancelled: ``work`` sees one Cancelled, may then await as usual, and is cancelled
@@ -103,14 +78,65 @@ async def with_grace(
         until: asked, once, when the cancel has reached the work: the time, on trio's
             clock, at which clean-up is cut.
         on_cut: told when clean-up was cut.
+        scope: one to use, if it is the innermost around the caller; opening one for
+            each call costs as much as a switch between tasks.
     """
-    with trio.CancelScope() as inner:
-        try:
-            return await _watched(work, inner, until)
-        except trio.Cancelled:
-            if inner.cancel_called:
-                on_cut()
-            raise
-    # The grace ran out and the work gave in: the cancel around it goes on from here.
-    await trio.lowlevel.checkpoint()
-    raise AssertionError("a scope around this one is cancelled")
+    if scope is not None and _is_innermost(scope):
+        return _watched(work, scope, until, on_cut)
+    return _in_own_scope(work, until, on_cut)
+
+
+def _is_innermost(scope: trio.CancelScope) -> bool:
+    """Whether this is the scope that this task has entered last."""
+    task: Any = trio.lowlevel.current_task()
+    mine: Any = scope
+    return task._cancel_status is mine._cancel_status
+
+
+async def _in_own_scope(
+    work: Coroutine[Any, Any, T],
+    until: Callable[[], float],
+    on_cut: Callable[[], None],
+) -> T:
+    with trio.CancelScope() as scope:
+        return await _watched(work, scope, until, on_cut)
+    raise AssertionError("a scope that is open to a cancel from outside passes it on")
+
+
+@coroutine
+def _watched(
+    work: Coroutine[Any, Any, T],
+    scope: trio.CancelScope,
+    until: Callable[[], float],
+    on_cut: Callable[[], None],
+) -> Generator[Any, Any, T]:
+    """Run ``work`` step by step; shield it when it goes on awaiting after a Cancelled.
+
+    Only at its next await has the Cancelled left the scopes that trio's own functions
+    open, and which would keep it once it is shielded. At the end the scope lets the
+    cancel through again.
+    """
+    delivery = _Delivery(scope)
+    step: Callable[[Any], Any] = work.send
+    value: Any = None
+    try:
+        while True:
+            trap = step(value)
+            if delivery.done and not scope.shield:
+                scope.shield = True
+                scope.deadline = until()
+            try:
+                value = yield delivery.watch(trap)
+                step = work.send
+            except BaseException as error:  # noqa: BLE001 - all of it belongs to the work
+                step, value = work.throw, error
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    except trio.Cancelled:
+        if scope.cancel_called:
+            on_cut()
+        raise
+    finally:
+        if scope.shield:
+            scope.shield = False

@@ -47,6 +47,8 @@ class Runner(Protocol):
     def permissions(self) -> Any: ...
     @property
     def busy(self) -> str: ...
+    @property
+    def tools(self) -> Any: ...
     def inherited(self, name: str, above: "RunNode | None") -> Any: ...
     def dispatch_to(self, supervisor: "Supervisor", reporter: Any) -> Any: ...
     async def fan_out(
@@ -74,6 +76,7 @@ class RunNode(Node):
         "background",
         "before",
         "call",
+        "calm",
         "deadlines",
         "dispatch",
         "error",
@@ -115,6 +118,7 @@ class RunNode(Node):
         self.agent = agent
         self.state = state
         self.call = owner
+        self.calm: trio.CancelScope | None = None
         self.background = False
         self.started_at = supervisor.time()
         self.before = state.usage

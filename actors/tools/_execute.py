@@ -5,7 +5,7 @@
 2. What the tool delivers after that is recorded as late.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -118,15 +118,16 @@ async def _once(
     return await _in_thread(turn, node, tool, work)
 
 
-async def _in_task(turn: "Turn", node: CallNode, work: Coroutine[Any, Any, Any]) -> Any:
-    def until() -> float:
-        stop = node.stop or turn.run.stop
-        return node.end_within(turn.run.agent.grace_s if stop is None else stop.grace_s)
+def _in_task(
+    turn: "Turn", node: CallNode, work: Coroutine[Any, Any, Any]
+) -> Awaitable[Any]:
+    """Await the tool's work, with its grace when it is cancelled."""
+    return with_grace(work, partial(_until, turn, node), node.cut, turn.run.calm)
 
-    def cut() -> None:
-        node.is_cut = True
 
-    return await with_grace(work, until, cut)
+def _until(turn: "Turn", node: CallNode) -> float:
+    stop = node.stop or turn.run.stop
+    return node.end_within(turn.run.agent.grace_s if stop is None else stop.grace_s)
 
 
 async def _in_thread(
