@@ -65,8 +65,6 @@ class World:
         """A reply is delivered to whatever State this task works for."""
         run = run_above(current.get())
         assert run is not None, "only runs ask a model"
-        if run.state.closed:
-            return  # a closed State takes no more entries, of whatever kind
         top: Node | None = run
         while isinstance(top, CallNode) or (isinstance(top, RunNode) and top.call):
             top = top.parent
