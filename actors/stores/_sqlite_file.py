@@ -39,10 +39,10 @@ from ._writer import Job
 BUSY_TIMEOUT_S = 30.0
 """How long a write waits for other processes to end theirs; each takes milliseconds."""
 
-RECENT_ROWS_MAX = 2_000
+RECENT_ROWS_MAX = 1_000
 """More recent records than this are tidied up; a reader goes through all of them."""
 
-TIDY_ROWS = 1_000
+TIDY_ROWS = 500
 """So many at a time: enough that each State has some of them, few enough that it takes
 a few milliseconds."""
 

@@ -5,8 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
-from actors import FileStore, MemoryStore, Record, Saved, SQLiteStore, Store
+from actors import (
+    FileStore,
+    MemoryStore,
+    Message,
+    Record,
+    Saved,
+    SQLiteStore,
+    State,
+    Store,
+    StoreConflict,
+)
 from actors.testing import check_store
 
 
@@ -124,3 +135,51 @@ def test_the_kit_finds_a_store_that_does_not_keep_its_promises(
     with pytest.raises(AssertionError, match="checks of the store failed") as failure:
         check_store(lambda: store)
     assert found in str(failure.value)
+
+
+ROUNDS, IDS, TASKS = 3, 20, 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [memory, relaxed_files, sqlite])
+def test_of_200_tasks_one_wins_each_entry(
+    kind: Callable[[Path], Callable[[], Store]], tmp_path: Path
+) -> None:
+    make = kind(tmp_path)
+
+    async def race(stores: list[Store]) -> None:
+        won: dict[tuple[str, int], str] = {}
+        barrier, ready = trio.Event(), [0]
+
+        async def append(number: int) -> None:
+            store, name = stores[number % len(stores)], f"state-{number % IDS}"
+            state = await store.aload(name)
+            ready[0] += 1
+            if ready[0] == TASKS:
+                barrier.set()
+            await barrier.wait()
+            for turn in range(ROUNDS):
+                text = f"{number} {turn}"
+                state.add_message(Message.user(text))
+                try:
+                    await store.asave(state)
+                except StoreConflict:
+                    state = await store.aload(name)
+                    continue
+                place = name, len(state.history)
+                assert place not in won, "two were told they wrote one entry"
+                won[place] = text
+
+        async with trio.open_nursery() as nursery:
+            for number in range(TASKS):
+                nursery.start_soon(append, number)
+        for number in range(IDS):
+            state = await stores[0].aload(f"state-{number}")
+            texts = [message.text() for message in state.messages]
+            assert texts == [won[state.id, i + 1] for i in range(len(texts))]
+            assert len(texts) >= ROUNDS - 1
+
+    with make() as first, make() as second:
+        for number in range(IDS):
+            first.save(State(id=f"state-{number}"))
+        trio.run(race, [first, second])
