@@ -101,7 +101,7 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
     node.task = trio.lowlevel.current_task()
     try:
         await _begin(agent, node)
-        with deadline(node), _calm(node):
+        with deadline(node), _calm(agent, node):
             node.answer = await agent.run_loop(node)
             await wait_for_background(node)
     except QuestionsLeftOpen as left:
@@ -157,12 +157,12 @@ def deadline(node: RunNode) -> AbstractContextManager[None]:
 _NOTHING = nullcontext()
 
 
-def _calm(node: RunNode) -> AbstractContextManager[object]:
+def _calm(agent: "Agent", node: RunNode) -> AbstractContextManager[object]:
     """A scope in which calls of the run's own task have their grace.
 
     One for the whole run: opened for each call it would cost more than the call.
     """
-    if not node.agent.tools:
+    if not agent.tools:
         return _NOTHING
     node.calm = trio.CancelScope()
     return node.calm
