@@ -121,7 +121,7 @@ class StateGraph:
                 f"a condition is a function of the state, not {condition!r}"
             )
         ways: Any = path_map
-        if ways is not None and not isinstance(ways, Mapping):
+        if ways is not None and not issubclass(type(ways), Mapping):
             ways = {name: name for name in ways}
         extra = takes_config(f"condition {condition!r}", condition)
         made = Condition(fn=condition, takes_config=extra, path_map=ways)

@@ -152,8 +152,7 @@ def _function_of(item: Any) -> Any:
         item = item.func
     if inspect.isfunction(item) or inspect.ismethod(item):
         return item
-    kind: Any = type(item)
-    return getattr(kind, "__call__", item)  # noqa: B004 - its kind is asked
+    return getattr(item.__class__, "__call__", item)  # noqa: B004 - its kind is asked
 
 
 def name_of(item: Any) -> str | None:

@@ -82,9 +82,15 @@ class GraphTurn(Turn):
     def failed(self, node: CallNode, error: BaseException) -> None:
         """Keep what is asked; anything else fails the node when all have ended."""
         if isinstance(error, Interrupted):
+            self._note(node, {"asked": True})
             self._asked.append((self._order[node.id], error.questions))
         else:
             super().failed(node, error)
+
+    def may_run_again(self, node: CallNode, tool: Tool) -> bool:
+        """Whether a call that was started runs once more: one that asked does."""
+        noted = value_of_state(self.run.state).facts.extra_data.get(node.id, {})
+        return "asked" in noted or super().may_run_again(node, tool)
 
     def state_for(self, node: CallNode) -> Any:
         """What a tool that takes ``state`` gets: a copy of the graph's state."""
