@@ -15,13 +15,14 @@ WIDTH = 100
 def lines(entries: Iterable[HistoryEntry]) -> Iterator[str]:
     """A line for each entry: turn, kind, and the beginning of what it says."""
     for entry in entries:
-        said = " ".join(_said(entry).split())
-        if len(said) > WIDTH:
-            said = said[: WIDTH - 1] + "…"
-        yield f"{entry.turn:>4}  {entry.kind:<14}  {said}"
+        text = " ".join(said(entry).split())
+        if len(text) > WIDTH:
+            text = text[: WIDTH - 1] + "…"
+        yield f"{entry.turn:>4}  {entry.kind:<14}  {text}"
 
 
-def _said(entry: HistoryEntry) -> str:
+def said(entry: HistoryEntry) -> str:
+    """What an entry says, whole; the arguments of calls are left out."""
     match entry.kind:
         case "user" | "notice" | "model_request" | "error":
             return _text(entry.content)

@@ -123,12 +123,15 @@ class Fleet:
                 if plan.deadline_s is not None:
                     nursery.start_soon(self._end_at_deadline, plan.deadline_s)
                 nursery.start_soon(self._end_after_grace)
-                async with trio.open_nursery() as workers:
-                    for _ in range(min(plan.max_running, len(plan.tasks))):
-                        workers.start_soon(self._go_on)
+                await self._do_all()
                 nursery.cancel_scope.cancel()
             write_results()
             self.over.set()
+
+    async def _do_all(self) -> None:
+        async with trio.open_nursery() as window:
+            for _ in range(min(self.plan.max_running, len(self.plan.tasks))):
+                window.start_soon(self._go_on)
 
     def stop(self, reason: str) -> None:
         """Begin no more tasks; what runs has `GRACE_S` to end, then it is cancelled."""
@@ -204,7 +207,7 @@ class Fleet:
                 result = await self._do(task)
             except trio.Cancelled:
                 raise
-            except BaseException as error:  # noqa: BLE001 - what a task does is its result
+            except BaseException as error:  # noqa: BLE001 - becomes its result
                 result = Result(id=task.id, status="failed", error=told(error))
             self._ended(result)
 
@@ -240,7 +243,7 @@ class Fleet:
                 self.stop(f"the limit on {spent.limit} is reached")
                 return unfinished(state, "stopped", str(spent), "budget")
             failure = spent
-        except BaseException as error:  # noqa: BLE001 - even SystemExit of a tool is its own
+        except BaseException as error:  # noqa: BLE001 - becomes its result
             failure = error
         finally:
             del self.running[state.id]

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from actors import Agent, Inbox, Limits, SQLiteStore
 from actors._settings import INHERIT, check_loop
+from actors.report import write_report
 from protocol import StoreDamaged
 from protocol._rules import told
 
@@ -58,6 +59,7 @@ _SECONDS = click.FloatRange(0, min_open=True)
 @click.option("--timeout-s", type=_SECONDS, help="Seconds for each task.")
 @click.option("--deadline-s", type=_SECONDS, help="Seconds for all tasks.")
 @click.option("--retry-failed", is_flag=True, help="Run failed and stopped ones again.")
+@click.option("--report", type=_FILE, help="Write an HTML report there, too.")
 @click.option("--quiet", is_flag=True, help="Show faults only.")
 def fleet(tasks: Path, agent: str, **given: Any) -> None:
     """Run an agent on every line of TASKS.jsonl.
@@ -72,8 +74,11 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
     with _opened(store) as kept, Spool() as spool:
         crew = Fleet(_plan(chosen.copy(store=kept), good, given), spool)
         shift = Shift(crew, _console(quiet=given["quiet"]))
+        names = [task.id for task in good]
         try:
-            trio.run(shift.work, lambda: spool.write_to(out, [t.id for t in good]))
+            trio.run(shift.work, lambda: spool.write_to(out, names))
+            if given["report"]:
+                write_report(kept, names, given["report"], title=tasks.name)
         except (OSError, StoreDamaged) as fault:
             raise click.ClickException(told(fault)) from fault
     shift.sum_up(out)

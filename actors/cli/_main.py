@@ -4,6 +4,7 @@ import click
 
 from ._doctor import doctor
 from ._fleet import fleet
+from ._report import report
 from ._salvage import salvage_command
 from ._show import show
 from ._survey import survey
@@ -19,4 +20,5 @@ main.add_command(doctor)
 main.add_command(salvage_command)
 main.add_command(show)
 main.add_command(fleet)
+main.add_command(report)
 main.add_command(survey)

@@ -3,6 +3,7 @@
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -93,9 +94,9 @@ def _hangs(request: Request) -> object:
     return "ended" if turns_of(request) else tool_call("hang")
 
 
-def _agent(rule: object, *tools: object, **settings: object) -> Agent:
-    model = FunctionModel(rule, name="function/test")  # type: ignore[arg-type] # a rule
-    return Agent(model, tools=tools, **settings)  # type: ignore[arg-type] # settings
+def _agent(rule: Any, *tools: Any, **settings: Any) -> Agent:
+    model = FunctionModel(rule, name="function/test")
+    return Agent(model, tools=tools, **settings)
 
 
 seer = _agent(_sees, look)
