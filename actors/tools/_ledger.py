@@ -26,7 +26,7 @@ def settle_unknown(turn: "Turn", rows: "list[Row]") -> "list[Row]":
     left: list[Row] = []
     for row in rows:
         node, tool, _ = row
-        if node.was_started() and not may_run_again(tool):
+        if node.was_started() and not turn.may_run_again(node, tool):
             turn.close(node, UNKNOWN, "aborted")
         else:
             left.append(row)

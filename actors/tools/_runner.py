@@ -29,8 +29,8 @@ from protocol._json import freeze
 
 from ._execute import execute
 from ._gatekeeper import judge_calls
-from ._ledger import settle_unknown
-from ._subagent import RunAgent, announce_and_start, start_child
+from ._ledger import may_run_again, settle_unknown
+from ._subagent import RunAgent, announce_and_start, start_subagent
 
 if TYPE_CHECKING:
     from actors._run_node import RunNode
@@ -153,6 +153,10 @@ class Turn:
         said: str = tool.on_error or self.agent.on_error
         return said
 
+    def may_run_again(self, node: CallNode, tool: "Tool") -> bool:
+        """Whether a call that was started, and has no result, may be run once more."""
+        return may_run_again(tool)
+
     def state_for(self, node: CallNode) -> Any:
         """What a tool that takes ``state`` gets."""
         return self.run.state
@@ -259,7 +263,7 @@ class Turn:
 
     def _start_child(self, node: CallNode, agent: Any, prompt: str) -> None:
         if not self.announced:
-            start_child(self, node, agent, prompt, self._lane)
+            start_subagent(self, node, agent, prompt, self._lane)
             return
         self.run.supervisor.background_in(
             self._lane, announce_and_start, self, node, agent, prompt, self._lane

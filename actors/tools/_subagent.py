@@ -78,7 +78,7 @@ class RunAgent:
         return await self.agent.arun(prompt)
 
 
-def start_child(
+def start_subagent(
     turn: "Turn", node: "CallNode", agent: Any, prompt: str, lane: Lane
 ) -> None:
     """Start the child of a call; its end records the call's result."""
