@@ -51,6 +51,10 @@ class Listener:
         else:
             self._token.run_sync_soon(self.give, event)
 
+    def wants(self, kind: type[Event]) -> bool:
+        """Whether events of this kind are looked at: only pieces of text are."""
+        return kind is TextDelta and not self._left
+
     def put(self, event: Event) -> None:
         """Take an event of the tree: only pieces of text are of interest."""
         if not isinstance(event, TextDelta) or self._left:

@@ -53,10 +53,8 @@ def test_a_graph_without_entry_is_refused() -> None:
 
 def test_a_node_that_nothing_leads_to_is_refused() -> None:
     graph = chain_of(("a", says("x"))).add_node("lost", says("x"))
-    assert faults(graph) == (
-        "node 'lost' is never reached: no edge, path_map or goto of a reached node "
-        "leads to it",
-    )
+    (fault,) = faults(graph)
+    assert fault.startswith("node 'lost' is never reached")
 
 
 def test_goto_and_path_maps_reach_nodes() -> None:

@@ -61,8 +61,8 @@ async def test_a_node_asks_and_runs_again_with_the_answer() -> None:
 
 async def test_earlier_answers_replay_by_question() -> None:
     app = chain(("a", Asking("one", "two", "one")))
+    result = await app.ainvoke({}, thread())
     for answer in ("1", "2", "3"):
-        result = await app.ainvoke({}, thread()) if answer == "1" else result
         assert len(result["interrupts"]) == 1
         result = await app.ainvoke({"resume": answer}, thread())
     assert result["state"].log == ["1", "2", "3"]
