@@ -96,6 +96,7 @@ from protocol import set_message_ids as set_message_ids
 from protocol._publish import publish as _publish
 
 from ._agent import Agent as Agent
+from ._background import start_child as start_child
 from ._events import ChildEnd as ChildEnd
 from ._events import ChildStart as ChildStart
 from ._events import ContextChanged as ContextChanged
@@ -369,6 +370,7 @@ __all__ = [
     "replace_value",
     "salvage",
     "set_message_ids",
+    "start_child",
     "tool",
     "waiting_for_user",
 ]

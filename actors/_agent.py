@@ -174,9 +174,9 @@ class Agent:
         supervisor = around.get()
         if supervisor is None:
             async with open_supervisor(grace_s=self.grace_s) as supervisor:
-                return await self._run_here(supervisor, state, plain)
+                return await self._run_here(supervisor, state, plain, alone=True)
         if current.get() is None:
-            return await self._run_here(supervisor, state, plain)
+            return await self._run_here(supervisor, state, plain, alone=False)
         node = RunNode.root(supervisor, self, state)
         node.plain = plain
         supervisor.spawn(node, self.drive, node)
@@ -184,11 +184,11 @@ class Agent:
         return node.result()
 
     async def _run_here(
-        self, supervisor: Supervisor, state: State, plain: PlainBody | None
+        self, supervisor: Supervisor, state: State, plain: PlainBody | None, alone: bool
     ) -> Any:
         """Run in this very task."""
         node = RunNode.root(supervisor, self, state)
-        node.plain = plain
+        node.plain, node.is_alone = plain, alone
         token = current.set(node)
         try:
             with node.scope:

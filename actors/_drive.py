@@ -29,6 +29,7 @@ from protocol._commands import CloseCall, Fail, SetStop, StartRun
 from protocol._value import Thinking
 
 from ._asking import QuestionsLeftOpen
+from ._background import run_again
 from ._changes import warn_of_changes
 from ._deadline import Deadline
 from ._events import ChildEnd, ChildStart, RunEnd, RunStart
@@ -64,6 +65,8 @@ async def drive(agent: "Agent", node: RunNode) -> None:
     finally:
         node.release()
         give_back(node)
+        if node.unread and node.error is None and node.parent is None:
+            run_again(node)
 
 
 async def _begins_again(node: RunNode) -> bool:
@@ -90,8 +93,8 @@ async def claim(agent: "Agent", node: RunNode) -> None:
     while (other := run_of(node.state)) is not None:
         with waiting_for(other):
             if agent.busy == "interrupt":
-                stop = Stop("another run took over", "interrupted", agent.grace_s)
-                other.stop_tree(stop)
+                reason, grace_s = "another run took over", agent.grace_s
+                other.stop_tree(Stop(reason, "interrupted", grace_s, background=False))
             await other.wait_ended()
     check_can_run(agent, node.state)
     set_run(node.state, node)
@@ -124,7 +127,7 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
     if type(value_of_state(state).open) is Thinking:
         send(state, Fail(RunCancelled("the process that asked the model is gone")))
     warn_of_changes(state, agent.info)
-    call = node.call
+    call = node.origin
     send(
         state,
         StartRun(
@@ -200,8 +203,13 @@ async def wait_for_background(node: RunNode) -> None:
 
 
 async def stop_below(node: RunNode, stop: Stop) -> None:
+    """Stop what runs below, as far as the stop goes, and wait until it has ended."""
     node.stop_children(stop)
     await node.join_children()
+    if stop.background and node.background is not None:
+        node.background.stop_tree(stop)
+        with trio.CancelScope(shield=True):
+            await node.background.wait_ended()
 
 
 async def _failed(node: RunNode, error: BaseException) -> None:
@@ -211,7 +219,8 @@ async def _failed(node: RunNode, error: BaseException) -> None:
     by_cancel = isinstance(error, trio.Cancelled | KeyboardInterrupt)
     reason = node.stop.reason if node.stop is not None else f"the run ended: {error!r}"
     grace_s = node.agent.grace_s if node.stop is None else node.stop.grace_s
-    await stop_below(node, Stop(reason, "interrupted", grace_s))
+    background = node.stop is None or node.stop.background
+    await stop_below(node, Stop(reason, "interrupted", grace_s, background))
     _close_pending(node, "interrupted" if by_cancel else "aborted")
     if node.state.stopped is not None and not node.state.closed:
         send(node.state, SetStop(None))
@@ -238,7 +247,8 @@ def _stop_by_budget(node: RunNode, limit: str) -> None:
 async def _leave_open(node: RunNode, left: QuestionsLeftOpen) -> None:
     """Calls wait for answers: they stay pending, and the next run goes on from them."""
     reason = "the run stops and waits for answers"
-    await stop_below(node, Stop(reason, "cancelled", node.agent.grace_s))
+    stop = Stop(reason, "cancelled", node.agent.grace_s, background=False)
+    await stop_below(node, stop)
     send(node.state, SetStop(StoppedByQuestion(questions=left.questions)))
     node.answer = node.state.answer
 
@@ -259,7 +269,7 @@ async def report_end(agent: "Agent", node: RunNode) -> None:
     if node.audience:
         snapshot = state.snapshot()
         tell(node, RunEnd(path=node.path, snapshot=snapshot, error=node.error))
-        if node.call is not None:
+        if node.origin is not None:
             outcome = "done" if node.error is None else "error"
             tell(
                 node,

@@ -14,7 +14,7 @@ from protocol import StoppedByLimit, StoppedByUntil
 from protocol._commands import SetStop
 from protocol._snapshot import waits_for_user
 
-from ._inside import send, value_of_state
+from ._inside import run_of, send, value_of_state
 from ._state import State
 
 if TYPE_CHECKING:
@@ -28,7 +28,13 @@ TURNS = 50
 
 
 def waiting_for_user(state: State) -> bool:
-    """Whether no call is pending and the last message is a reply without calls."""
+    """Whether no call is pending and the last message is a reply without calls.
+
+    A run that was begun because a background child has ended asks the model first.
+    """
+    run = run_of(state)
+    if run is not None and run.has_news:
+        return False
     return waits_for_user(value_of_state(state))
 
 

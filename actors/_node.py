@@ -34,6 +34,8 @@ class Stop:
     kind: StopKind
     grace_s: float
     """Seconds that clean-up may take, from the moment of the cancel."""
+    background: bool = True
+    """Whether children in the background stop too."""
 
 
 class Node:

@@ -3,7 +3,7 @@
 1. A handle stays valid after the end of its run.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import attrs
@@ -82,7 +82,21 @@ class Run:
         """Ask the run and everything below it to stop; returns at once."""
         node = self._node
         grace = node.agent.grace_s if grace_s is None else grace_s
-        node.stop_tree(Stop(reason, "interrupted", grace))
+        stop = Stop(reason, "interrupted", grace)
+        node.stop_tree(stop)
+        if node.background is not None:
+            node.background.stop_tree(stop)
+
+    def interrupt(self, reason: str | None = None) -> "Interrupted":
+        """End the turn at once, and keep the children in the background.
+
+        The run ends as a cancelled one does. Awaiting what this returns waits for that,
+        within the agent's grace.
+        """
+        node = self._node
+        stop = Stop(reason, "interrupted", node.agent.grace_s, background=False)
+        node.stop_tree(stop)
+        return Interrupted(node)
 
     async def cancel(
         self,
@@ -95,7 +109,7 @@ class Run:
 
         Returns when all have ended, or the grace is over: what did not stop in time is
         named in the report, its call is closed, and the supervisor still waits for it.
-        Cancelling a run that has ended does nothing.
+        Cancelling a run that has ended stops what it left in the background.
         """
         node = self._node
         seen = len(node.supervisor.unstopped)
@@ -103,6 +117,8 @@ class Run:
             node.outcome = outcome
         self.cancel_nowait(reason, grace_s=grace_s)
         await node.wait_ended()
+        if node.background is not None:
+            await node.background.wait_ended()
         depth = len(node.path) - 1
         deaf = [u.path for u in node.supervisor.unstopped[seen:]]
         return CancelReport(
@@ -112,6 +128,18 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.id!r}: {self.status}>"
+
+
+class Interrupted:
+    """An interrupt that was sent: await it to wait until the turn has ended."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: RunNode) -> None:
+        self._node = node
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        return self._node.wait_ended().__await__()
 
 
 @attrs.frozen(kw_only=True)

@@ -6,21 +6,18 @@
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import trio
-from trio.lowlevel import current_trio_token, in_trio_run
 
 from protocol import Message, RunCancelled, ToolOutcomeKind
-from protocol._commands import AnswerQuestion, CloseCall, Fail
 from protocol._entry import NO_USAGE
-from protocol._value import Thinking
-from protocol._work_entries import Answer
 
 from ._calls import DEAF, CallNode
+from ._closing import close_driven, close_open
 from ._deadline import Deadline
-from ._inside import library_of, mailbox, run_of, send, set_run, value_of_state
+from ._inside import library_of, run_of, set_run
 from ._limits import Account, Limits, reserve_child
 from ._node import Node, Stop, check_can_wait, current
 from ._restart import Restarts
@@ -69,6 +66,7 @@ class RunNode(Node):
     """Whether it takes from the limits on children and depth, as subagents do."""
 
     __slots__ = (
+        "above",
         "agent",
         "answer",
         "background",
@@ -79,10 +77,13 @@ class RunNode(Node):
         "dispatch",
         "error",
         "granted",
+        "has_news",
         "human",
         "human_waits",
+        "is_alone",
         "is_judged",
         "levels",
+        "origin",
         "outcome",
         "plain",
         "reporter",
@@ -93,6 +94,7 @@ class RunNode(Node):
         "steps",
         "task",
         "total",
+        "unread",
         "usage",
     )
 
@@ -102,6 +104,7 @@ class RunNode(Node):
         parent: Node | None,
         agent: "Runner",
         state: State,
+        above: "RunNode | None" = None,
     ) -> None:
         owner = parent if isinstance(parent, CallNode) else None
         if parent is not None and self.counted:
@@ -117,7 +120,9 @@ class RunNode(Node):
         self.state = state
         self.call = owner
         self.calm: trio.CancelScope | None = None
-        self.background = False
+        self.origin = owner
+        self.background: Node | None = None
+        self.unread = self.has_news = self.is_alone = False
         self.started_at = supervisor.time()
         self.before = state.usage
         self.usage = NO_USAGE
@@ -132,7 +137,8 @@ class RunNode(Node):
         self.task: trio.lowlevel.Task | None = None
         self.steps: list[trio.CancelScope] = []
         self.deadlines: tuple[Deadline, ...] = ()
-        above = run_above(parent)
+        above = run_above(parent) if above is None else above
+        self.above = above
         if above is None:
             self.levels: tuple[Any, ...] = (agent.permissions,)
             self.human = agent.inherited("human", None)
@@ -179,12 +185,12 @@ class RunNode(Node):
 
     def store_above(self) -> Any:
         """The store of the nearest run above that has one, or None."""
-        above = run_above(self.parent)
+        above = self.above
         while above is not None:
             library = library_of(above.state)
             if library is not None:
                 return library
-            above = run_above(above.parent)
+            above = above.above
         return None
 
     def settle(self) -> None:
@@ -228,7 +234,7 @@ class RunNode(Node):
         self.outcome = "cancelled"
         self.error = self.cancelled()
         if not self.state.closed:
-            self._close_open(f"(interrupted, {DEAF})", "interrupted", self.error)
+            close_open(self, f"(interrupted, {DEAF})", "interrupted", self.error)
         self.release()
         self.end()
 
@@ -238,41 +244,8 @@ class RunNode(Node):
             set_run(self.state, None)
 
     def close_state(self, reason: str | None) -> None:
-        """Close the State that this drives, from any thread, and stop the run.
-
-        What is open is closed first, so that nothing is pending in a closed State.
-        """
-        why = "its State was closed" + ("" if reason is None else f": {reason}")
-        box = mailbox(self.state)
-        with box.lock:
-            if box.closed is not None:
-                return
-            self._close_open(f"(cancelled: {why})", "cancelled", RunCancelled(why))
-            box.close(reason)
-        stop = Stop(why, "cancelled", self.agent.grace_s)
-        if in_trio_run() and current_trio_token() is self.supervisor.token:
-            self.stop_tree(stop)
-        else:
-            with suppress(trio.RunFinishedError):
-                self.supervisor.token.run_sync_soon(self.stop_tree, stop)
-
-    def _close_open(
-        self, content: str, outcome: ToolOutcomeKind, error: BaseException
-    ) -> None:
-        """Take back a request that waits, close questions, give calls their result."""
-        value = value_of_state(self.state)
-        if type(value.open) is Thinking:
-            send(self.state, Fail(error))
-        for question in value.facts.questions:
-            closed = Answer(question_id=question.id, answered=False)
-            send(self.state, AnswerQuestion(closed))
-        running = {node.id: node for node in tuple(self.children)}
-        for call in value.pending:
-            node = running.get(call.id)
-            if isinstance(node, CallNode):
-                node.close(content, outcome)
-            else:
-                send(self.state, CloseCall(call, content, outcome))
+        """Close the State that this drives, from any thread, and stop the run."""
+        close_driven(self, reason)
 
     def result(self) -> Any:
         """What the loop returned.
@@ -317,8 +290,10 @@ class RunNode(Node):
         return self.task is trio.lowlevel.current_task()
 
     def cancel(self, stop: Stop) -> None:
-        """Cancel the run's own task, and its steps that run in other tasks."""
+        """Cancel the run's own task, its steps in other tasks, and its background."""
         super().cancel(stop)
+        if self.background is not None and stop.background:
+            self.background.stop_tree(stop)
         for scope in self.steps:
             scope.cancel(reason=stop.reason)
 

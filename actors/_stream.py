@@ -124,7 +124,7 @@ async def open_stream(agent: Any, state: State) -> AsyncGenerator[Stream, None]:
     if supervisor is None:
         async with (
             open_supervisor(grace_s=agent.grace_s) as opened,
-            _reading(opened, agent, state) as stream,
+            _reading(opened, agent, state, is_alone=True) as stream,
         ):
             yield stream
         return
@@ -134,9 +134,10 @@ async def open_stream(agent: Any, state: State) -> AsyncGenerator[Stream, None]:
 
 @asynccontextmanager
 async def _reading(
-    supervisor: Supervisor, agent: Any, state: State
+    supervisor: Supervisor, agent: Any, state: State, is_alone: bool = False
 ) -> AsyncGenerator[Stream, None]:
     node = RunNode.root(supervisor, agent, state)
+    node.is_alone = is_alone
     stream = Stream(node)
     node.audience = (*node.audience, stream)
     node.on_end = stream.end

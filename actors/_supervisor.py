@@ -180,11 +180,12 @@ class Supervisor:
     def statistics(self) -> SupervisorStatistics:
         """A frozen picture of what runs now."""
         nodes = [node for root in self.roots for node in subtree(root)]
-        runs = sum(1 for node in nodes if node.call_id is None)
+        runs = sum(1 for node in nodes if isinstance(node, RunNode))
+        calls = sum(1 for node in nodes if node.call_id is not None)
         waiting = 0 if self.places is None else self.places.statistics().tasks_waiting
         return SupervisorStatistics(
             runs=runs,
-            calls=len(nodes) - runs,
+            calls=calls,
             waiting=waiting,
             started=self._started,
             threads=self.threads.in_use,

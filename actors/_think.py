@@ -49,6 +49,7 @@ async def think(
     except BaseException:
         return_request(node.accounts)
         raise
+    node.unread = node.has_news = False
     try:
         await save(state)
         if node.audience:

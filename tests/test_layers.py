@@ -37,6 +37,7 @@ ACTORS_LEVELS = (
     {"_state", "_family", "_inside"},
     {"models", "_gate", "_pace"},
     {
+        "_closing",
         "_deadline",
         "_limits",
         "_node",
@@ -56,6 +57,7 @@ ACTORS_LEVELS = (
         "_changes",
         "_drive",
         "_agent",
+        "_background",
         "_loop",
         "_stream",
         "_sync",

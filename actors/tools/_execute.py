@@ -16,6 +16,7 @@ from outcome import Error, Outcome, Value
 from actors._calls import CUT, CallNode
 from actors._grace import with_grace
 from actors._limits import IN_THE_WAY
+from actors._node import Stop
 from protocol import BudgetExceeded, RunCancelled, ToolCall, ToolError, ToolInputError
 from protocol._rules import told
 
@@ -64,13 +65,27 @@ async def execute(
             value = await _in_task(turn, node, tool.fn(**arguments))
         else:
             value = await _attempts(turn, node, tool, arguments)
+        if node.children:  # started, and not waited for
+            await node.wait_childless()
     except trio.Cancelled as error:
+        await _stop_left(turn, node)
         _cancelled(turn, node, error)
         raise
     except BaseException as error:  # noqa: BLE001 - a result, or leaves the run
+        await _stop_left(turn, node)
         _failed(turn, node, tool, error)
     else:
         _returned(turn, node, tool, value)
+
+
+async def _stop_left(turn: "Turn", node: CallNode) -> None:
+    """Stop and join the runs that the tool has started and left."""
+    if node.children:
+        stop = node.stop or turn.run.stop
+        grace_s = turn.run.agent.grace_s if stop is None else stop.grace_s
+        reason = "the call that started it has ended"
+        node.stop_children(Stop(reason, "interrupted", grace_s))
+        await node.join_children()
 
 
 async def _attempts(

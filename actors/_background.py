@@ -1,0 +1,180 @@
+"""Children that outlive the turn that started them.
+
+1. They hang below a node of their State, beside its runs: a turn that ends, or is
+   interrupted, leaves them alone; cancelling a run of the State stops them too.
+2. Each ends with one entry in its owner: the State that started it, or the nearest one
+   above that has not ended.
+3. An owner that runs nothing is run again by its agent, so that the model hears of it.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import trio
+from trio.lowlevel import in_trio_run
+
+from protocol import RunCancelled, ToolError, ToolOutcomeKind
+from protocol._commands import EndChild
+from protocol._entry import Content
+from protocol._rules import told
+from protocol._work_entries import ChildEnd
+
+from ._calls import CallNode
+from ._inside import run_of, send
+from ._node import Node, Stop, current
+from ._run import Run
+from ._run_node import RunNode, as_state, check_can_run
+from ._state import State
+from .tools._results import to_content
+from .tools._subagent import CAUSE_CHARACTERS, in_words
+
+if TYPE_CHECKING:
+    from ._agent import Agent
+
+
+def start_child(agent: "Agent", prompt_or_state: str | State) -> Run:
+    """Start a run in the background of the call that this is called in; do not wait.
+
+    The child goes on when the call, and the turn, have ended. Its end is one entry in
+    the State whose call this is, and a notice that its model reads with the next
+    request; under a supervisor the agent runs that State again for it. Cancelling the
+    run stops the child, `Run.interrupt` does not.
+
+    Raises:
+        ValueError: this is no tool call; or the State is finished, or runs already.
+        RunCancelled: the call is being stopped.
+        BudgetExceeded: a limit above allows no more children.
+    """
+    call = current.get()
+    if not isinstance(call, CallNode):
+        raise ValueError(  # noqa: TRY004 - no type is wrong, the place is
+            "start_child starts a child of a tool call, and this is none: use "
+            "supervisor.start(agent, prompt) in 'async with open_supervisor()'"
+        )
+    if in_trio_run():
+        return _start(call, agent, prompt_or_state)
+    return trio.from_thread.run_sync(
+        _start, call, agent, prompt_or_state, trio_token=call.supervisor.token
+    )
+
+
+def _start(call: CallNode, agent: "Agent", prompt_or_state: str | State) -> Run:
+    run = call.parent
+    assert isinstance(run, RunNode), "a call is made by a run"
+    for node in (call, run):
+        if node.stop is not None or node.ended:
+            raise RunCancelled(f"{node.id!r} is being stopped and takes no children")
+    state = as_state(prompt_or_state)
+    check_can_run(agent, state)
+    background = _background_of(run)
+    try:
+        child = RunNode(run.supervisor, background, agent, state, above=run)
+    except BaseException:
+        background.end_if_empty()
+        raise
+    child.origin = call
+    call.add_child(child.id, state)
+    child.on_end = background.child_ended
+    run.supervisor.spawn(child, agent.drive, child)
+    return Run(child)
+
+
+def _background_of(run: RunNode) -> "Background":
+    known = run.background
+    if not isinstance(known, Background) or known.ended or known.stop is not None:
+        above = None if run.above is None else _background_of(run.above)
+        known = run.background = Background(run, above)
+    known.follow(run)
+    return known
+
+
+class Background(Node):
+    """The background children of one State, as a node beside its runs.
+
+    It has no task: it ends with the last of its children.
+    """
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: RunNode, above: "Background | None") -> None:
+        super().__init__(run.supervisor, above, run.id)
+        self.run = run
+        if above is None:
+            run.supervisor.roots[self] = None
+
+    def follow(self, run: RunNode) -> None:
+        """Children take after this run, the latest of the State."""
+        self.run = run
+        self.depth, self.accounts, self.audience = run.depth, run.accounts, run.audience
+
+    def cancel(self, stop: Stop) -> None:
+        """Nothing runs for this very node."""
+
+    def child_ended(self, child: Node) -> None:
+        """Record the end of a child with its owner, and see to it that it is read."""
+        assert isinstance(child, RunNode), "the background holds runs"
+        owner = self._owner()
+        if owner is not None:
+            send(owner.run.state, EndChild(end_of(child), child.usage))
+            owner._have_it_read()
+        self.end_if_empty()
+
+    def _owner(self) -> "Background | None":
+        """The nearest one whose State can still hear of it."""
+        owner: Background | None = self
+        while owner is not None:
+            above = owner.parent
+            assert above is None or isinstance(above, Background), "see __init__"
+            if not owner.run.state.closed and (above is None or not owner.run.ended):
+                return owner
+            owner = above
+        return None
+
+    def _have_it_read(self) -> None:
+        running = run_of(self.run.state)
+        if running is None and not self.run.ended:
+            running = self.run  # it ends, or begins, in this very moment
+        if running is not None:
+            running.unread = True
+        elif self.parent is None and self.stop is None:
+            run_again(self.run)
+
+    def end_if_empty(self) -> None:
+        """End with the last child, and so those above that wait for nothing else."""
+        node: Node | None = self
+        while isinstance(node, Background) and not node.children:
+            above = node.parent
+            node.supervisor.forget(node)
+            node = above
+
+
+def run_again(run: RunNode) -> None:
+    """Run the State of a run that has ended once more, for what it has not read."""
+    state = run.state
+    if run.is_alone or state.finished or state.closed or run.supervisor.closed:
+        return
+    again = RunNode(run.supervisor, None, run.agent, state)
+    again.background = run.background
+    again.has_news = True
+    if isinstance(run.background, Background):
+        run.background.run = again
+    run.supervisor.spawn(again, run.agent.drive, again)
+
+
+def end_of(child: RunNode) -> ChildEnd:
+    """How a child ended, in words for its owner."""
+    outcome: ToolOutcomeKind = "done"
+    text: Content
+    error = child.error
+    if error is None:
+        try:
+            text = to_content(in_words(child.state, child.answer)).content
+        except ToolError as fault:
+            outcome, text = "error", str(fault)
+    elif isinstance(error, RunCancelled | trio.Cancelled):
+        outcome, text = "cancelled", str(child.cancelled())
+    else:
+        outcome, text = "error", told(error)[:CAUSE_CHARACTERS]
+    name: Any = child.agent.name
+    return ChildEnd(
+        child_id=child.id, name=name or "background child", outcome=outcome, text=text
+    )
