@@ -261,10 +261,13 @@ class Agent:
             ValueError: the State is finished.
             BaseException: the first failure of a call, once all have their result.
         """
-        _settings.refuse_finished(state, "use tools")
+        value = value_of_state(state)
+        if value.facts.finished:
+            _settings.refuse_finished(state, "use tools")
         mine = run_of(state)
         if mine is not None and mine.is_here():
-            await self.settle_calls(mine)
+            if value.open is not None:
+                await self.settle_calls(mine)
             return
         async with self._step(state) as node:
             await self.settle_calls(node)
@@ -276,7 +279,7 @@ class Agent:
     async def settle_calls(self, node: RunNode) -> None:
         """Give every call that is pending in the node's State its result."""
         calls = value_of_state(node.state).pending
-        if any(child.call_id is not None for child in node.children):
+        if node.calls is not None:
             raise ValueError(
                 f"cannot use the tools of State {node.state.id!r}: its calls are "
                 f"running, and this would run them twice"

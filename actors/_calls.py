@@ -36,6 +36,7 @@ class CallNode(Node):
         "has_thread",
         "is_cut",
         "outcome",
+        "place",
         "reported",
         "state",
         "timeout",
@@ -48,11 +49,13 @@ class CallNode(Node):
         parent: Node,
         state: "State",
         call: ToolCall,
+        place: int = 0,
     ) -> None:
         super().__init__(supervisor, parent, call.id)
         supervisor.adopt(self)
         self.state = state
         self.call = call
+        self.place = place
         self.child_ids: list[str] = []
         self.usage = NO_USAGE
         self.reported = NO_USAGE

@@ -183,7 +183,7 @@ class Gate:
         self._wake_first()
 
     def answered(self, started: float, usage: Usage) -> None:
-        """Count a reply to what was sent at that time; before its slot is given back."""
+        """Count a reply to what was sent then; before its slot is given back."""
         self._slots.answered()
         now = trio.current_time()
         self._usual_s += (now - started - self._usual_s) * 0.2

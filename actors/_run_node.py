@@ -72,6 +72,7 @@ class RunNode(Node):
         "background",
         "before",
         "call",
+        "calls",
         "calm",
         "deadlines",
         "dispatch",
@@ -119,6 +120,7 @@ class RunNode(Node):
         self.agent = agent
         self.state = state
         self.call = owner
+        self.calls: object = None
         self.calm: trio.CancelScope | None = None
         self.origin = owner
         self.background: Node | None = None

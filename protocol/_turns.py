@@ -13,7 +13,7 @@ from ._entries import (
     ModelRequestEntry,
     ToolResultEntry,
 )
-from ._entry import Content
+from ._entry import NO_USAGE, Content
 from ._graph_value import GraphThread
 from ._log import NOTHING
 from ._message import Message
@@ -95,11 +95,11 @@ def tool_result(value: Value, entry: ToolResultEntry) -> None:
     now = value.open
     if type(now) is not Calling or not now.calls.is_open(now.answered, entry.call.id):
         raise ValueError(f"call {entry.call.id!r} is not open")
-    calls = now.calls.answer(now.answered, entry)
-    answered = now.answered + 1
-    value.usage = value.usage + entry.usage
-    if answered < len(calls.calls):
-        value.open = Calling(calls, answered)
+    calls, answered = now.calls, now.answered
+    if entry.usage is not NO_USAGE:
+        value.usage = value.usage + entry.usage
+    if answered + 1 < len(calls.calls):
+        value.open = Calling(calls.answer(answered, entry), answered + 1)
         if value.facts.questions:
             _close_questions_of(value, entry.call.id)
         return
@@ -119,7 +119,7 @@ def _tool_message(calls: OpenCalls, answered: int, last: ToolResultEntry) -> Mes
             is_error=entry.is_error,
             status="failed" if entry.is_error else "completed",
         )
-        for entry in calls.in_order(answered)
+        for entry in calls.in_order(answered, last)
     ]
     made = last.message_id
     return Message(

@@ -52,6 +52,11 @@ class OpenCalls:
         """Whether no two calls have the same id."""
         return self._order is None or len(self._order) == len(self.calls)
 
+    @property
+    def any_started(self) -> bool:
+        """Whether a call may have been started, in this view or another one."""
+        return self._starts is not None
+
     def start(self, size: int, call_id: str, key: str) -> None:
         """The entry at ``size`` starts a call; only its first one counts."""
         if self._starts is None:
@@ -94,11 +99,13 @@ class OpenCalls:
                 return self
         return self.copy(answered).answer(answered, entry)
 
-    def in_order(self, answered: int) -> list[ToolResultEntry]:
-        """The first ``answered`` results, in request order."""
-        order, answers = self._order, self.answers[:answered]
-        if order is not None:
-            answers.sort(key=lambda entry: order[entry.call.id])
+    def in_order(self, answered: int, last: ToolResultEntry) -> list[ToolResultEntry]:
+        """The first ``answered`` results and the last one, in request order."""
+        order = self._order
+        if order is None:
+            return [last]
+        answers = [*self.answers[:answered], last]
+        answers.sort(key=lambda entry: order[entry.call.id])
         return answers
 
     def copy(self, answered: int) -> "OpenCalls":

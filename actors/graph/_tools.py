@@ -83,7 +83,7 @@ class GraphTurn(Turn):
         """Keep what is asked; anything else fails the node when all have ended."""
         if isinstance(error, Interrupted):
             self._note(node, {"asked": True})
-            self._asked.append((self._order[node.id], error.questions))
+            self._asked.append((node.place, error.questions))
         else:
             super().failed(node, error)
 

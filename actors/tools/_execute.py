@@ -75,7 +75,10 @@ async def execute(
         await _stop_left(turn, node)
         _failed(turn, node, tool, error)
     else:
-        _returned(turn, node, tool, value)
+        if node.outcome is None:
+            answered(turn, node, value)
+        else:
+            late(turn, node, tool, Value(value))
 
 
 async def _stop_left(turn: "Turn", node: CallNode) -> None:
@@ -178,13 +181,6 @@ async def _in_thread(
         if not result:
             raise
     return result[0].unwrap()
-
-
-def _returned(turn: "Turn", node: CallNode, tool: "Tool", value: Any) -> None:
-    if node.outcome is not None:
-        late(turn, node, tool, Value(value))
-        return
-    answered(turn, node, value)
 
 
 def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) -> None:

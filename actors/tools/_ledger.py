@@ -9,6 +9,9 @@
 
 from typing import TYPE_CHECKING
 
+from actors._inside import value_of_state
+from protocol._value import Calling
+
 from ._subagent import RunAgent
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ UNKNOWN = (
 
 def settle_unknown(turn: "Turn", rows: "list[Row]") -> "list[Row]":
     """The calls that may run; those whose outcome nobody knows get their result."""
+    now = value_of_state(turn.run.state).open
+    if type(now) is Calling and not now.calls.any_started:
+        return rows
     left: list[Row] = []
     for row in rows:
         node, tool, _ = row

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     Row = tuple[CallNode, Tool, dict[str, Any]]
 
 
+_NONE_WAITS: "deque[Row]" = deque()
+"""What waits in a turn without a window; nothing is ever put in."""
+
+
 class Turn:
     """Everything that one `use_tools` does."""
 
@@ -50,8 +54,7 @@ class Turn:
         self.errors: list[tuple[int, BaseException]] = []
         self.questions: list[Question] = []
         self.announced = bool(run.audience) or library_of(run.state) is not None
-        self._order: dict[str, int] = {}
-        self._waiting: deque[Row] = deque()
+        self._waiting: deque[Row] = _NONE_WAITS
         self._running: dict[CallNode, None] = {}
         self._over: trio.Event | None = None
         self._filling = False
@@ -66,28 +69,31 @@ class Turn:
             QuestionsLeftOpen: calls wait for answers, and stay open.
             BaseException: the first failure in request order, others as its notes.
         """
-        self._order = {call.id: index for index, call in enumerate(calls)}
+        run = self.run
         ready = self._usable(calls)
+        run.calls = self
         try:
             ready = settle_unknown(self, ready)
-            if self.run.is_judged:
+            if run.is_judged:
                 ready = await judge_calls(self, ready)
-            await self._run_all(ready)
+            if len(ready) == 1:
+                await self._alone(*ready[0])
+            else:
+                await self._run_all(ready)
         except trio.Cancelled:
             for node, _, _ in ready:
                 self.close(node, "(interrupted before it ran)", "interrupted")
             raise
         finally:
+            run.calls = None
             for node, _, _ in ready:
                 node.end()
-        self._raise_first()
+        if self.errors:
+            self._raise_first()
         if self.questions:
             raise QuestionsLeftOpen(tuple(self.questions))
 
     async def _run_all(self, ready: "Sequence[Row]") -> None:
-        if len(ready) == 1:
-            await self._alone(*ready[0])
-            return
         await self._together([row for row in ready if row[1].parallel])
         for row in ready:
             if row[1].parallel:
@@ -99,12 +105,15 @@ class Turn:
 
     def _usable(self, calls: Sequence[ToolCall]) -> "list[Row]":
         """The calls whose tool and arguments are usable; the others get a result."""
-        allowed = calls_allowed(self.run.accounts, len(calls))
+        run = self.run
+        allowed = len(calls)
+        if run.accounts:
+            allowed = calls_allowed(run.accounts, allowed)
         rows: list[Row] = []
-        for index, call in enumerate(calls):
-            node = CallNode(self.run.supervisor, self.run, self.run.state, call)
+        for place, call in enumerate(calls):
+            node = CallNode(run.supervisor, run, run.state, call, place)
             tool = self.tools.get(call.name)
-            if index >= allowed:
+            if place >= allowed:
                 self.close(
                     node,
                     f"not run: at most {allowed} calls a turn are allowed here; "
@@ -140,7 +149,7 @@ class Turn:
 
     def failed(self, node: CallNode, error: BaseException) -> None:
         """A call's failure is to leave the run, once every call has its result."""
-        self.errors.append((self._order[node.id], error))
+        self.errors.append((node.place, error))
         if self.agent.siblings == "cancel":
             stop = Stop("a sibling failed", "cancelled", self.agent.grace_s)
             for sibling in tuple(self._running):
@@ -223,7 +232,7 @@ class Turn:
             return
         self._over = trio.Event()
         self._lane = Lane()
-        self._waiting.extend(rows)
+        self._waiting = deque(rows)
         self._fill()
         try:
             await self._over.wait()
@@ -274,8 +283,6 @@ class Turn:
         self._fill()
 
     def _raise_first(self) -> None:
-        if not self.errors:
-            return
         self.errors.sort(key=lambda row: row[0])
         first = self.errors[0][1]
         for _, other in self.errors[1:]:

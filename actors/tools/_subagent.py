@@ -20,9 +20,7 @@ from protocol import (
     Message,
     RunCancelled,
     StoppedByBudget,
-    StoppedByFinish,
     StoppedByQuestion,
-    StoppedByUntil,
     ToolError,
 )
 from protocol._entry import NO_USAGE
@@ -208,7 +206,7 @@ def answered(turn: "Turn", node: "CallNode", value: Any) -> None:
 def in_words(child: State, answer: Any) -> Any:
     """The answer; or, when the child was stopped short of one, why."""
     stopped = child.stopped
-    if stopped is None or isinstance(stopped, StoppedByFinish | StoppedByUntil):
+    if stopped is None or stopped.kind in ("finish", "until"):
         return answer
     text = "" if answer is None else f" Its last words: {answer}"
     if isinstance(stopped, StoppedByBudget):

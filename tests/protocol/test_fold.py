@@ -329,9 +329,9 @@ def test_the_only_call_of_a_reply_is_answered_once() -> None:
     answered = calls.answer(0, RESULT)
     assert (answered.pending(1), answered.is_open(1, "a")) == ((), False)
     assert (calls.is_open(0, "a"), calls.is_open(0, "b")) == (True, False)
-    assert answered.in_order(1) == [RESULT]
+    assert calls.in_order(0, RESULT) == [RESULT]
     other = ToolResultEntry(content="other", call=A, outcome="error")
-    assert calls.answer(0, other).in_order(1) == [other]
+    assert calls.answer(0, other).answers == [other]
 
 
 def test_an_answer_is_kept_until_its_turn_ends() -> None:
