@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 import attrs
+import trio
 
 from protocol import ToolOutcomeKind, Usage
 
