@@ -5,7 +5,7 @@
 2. Nothing is raised into the nursery: what left the run is kept with its node.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -41,8 +41,6 @@ from ._saving import save, save_at_last
 from ._telling import room, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ._agent import Agent
 
 
@@ -172,7 +170,7 @@ def _calm(agent: "Agent", node: RunNode) -> AbstractContextManager[object]:
 
 
 @contextmanager
-def _deadlines(node: RunNode) -> "Iterator[None]":
+def _deadlines(node: RunNode) -> Generator[None]:
     supervisor = node.supervisor
     with ExitStack() as stack:
         if node.parent is None or node.parent.supervisor is not supervisor:
@@ -184,7 +182,7 @@ def _deadlines(node: RunNode) -> "Iterator[None]":
 
 
 @contextmanager
-def _until(node: RunNode, account: Account, since: float) -> "Iterator[None]":
+def _until(node: RunNode, account: Account, since: float) -> Generator[None]:
     seconds = account.limits.seconds
     if seconds is None:
         yield

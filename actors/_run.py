@@ -72,7 +72,7 @@ class Run:
         """
         with waiting_for(self._node):
             await self._node.wait_ended()
-        # What cancelled the run may cancel who waits for it, too: then that comes first.
+        # What cancelled the run may cancel who waits for it: then that comes first.
         await trio.lowlevel.checkpoint_if_cancelled()
         return self._node.result()
 
