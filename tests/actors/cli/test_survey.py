@@ -93,3 +93,35 @@ def test_without_a_folder_the_standard_library_is_surveyed() -> None:
     result = survey()
     assert result.exit_code == 0
     assert "Longest functions below" in result.output
+
+
+def test_the_survey_says_what_its_tree_came_to(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    assert "1 lead, 3 surveyors: 9 requests" in survey(tmp_path).output
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--base-url", "http://localhost:1/v1"), "give both"),
+        (("--model", "unheard-of"), "names no model"),
+    ],
+)
+def test_a_model_that_cannot_be_meant_is_a_fault_of_usage(
+    tmp_path: Path, options: tuple[str, ...], reason: str
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    result = survey(tmp_path, *options)
+    assert result.exit_code == 2
+    assert reason in " ".join(result.output.split())
+
+
+def test_a_model_that_fails_ends_the_survey_with_1_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "a.py").write_text("x = 1\n")
+    result = survey(tmp_path, "--model", "gpt-5")
+    assert result.exit_code == 1
+    assert "OPENAI_API_KEY" in result.output
