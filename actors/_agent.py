@@ -36,7 +36,7 @@ from .tools._runner import Turn
 from .tools._tool import Tool
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, init=False)
 class Agent:
     """A model, its instructions, its tools, and the rules of its runs; frozen.
 
