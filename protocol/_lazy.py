@@ -11,6 +11,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any, SupportsIndex, cast, overload
+from zlib import crc32
 
 import msgspec
 from msgspec.structs import replace
@@ -116,7 +117,10 @@ def rest_of(value: Value, place: tuple[int, int] | None = None) -> str | None:
         text = _encode(rest)
     except (TypeError, ValueError, OverflowError):
         return None
-    return text.decode() if len(text) <= REST_BYTES_MAX else None
+    if len(text) > REST_BYTES_MAX:
+        return None
+    # A store keeps it beside the entries, where no record's checksum covers it.
+    return f"{crc32(text):08x} {text.decode()}"
 
 
 def place_of_first(value: Value) -> tuple[int, int] | None:
@@ -133,8 +137,11 @@ def rest_in(text: object) -> Rest | None:
     """The rest that a text holds; None when this version has no use for it."""
     if not isinstance(text, str):
         return None
+    checksum, _, content = text.partition(" ")
+    if checksum != f"{crc32(content.encode()):08x}":
+        return None
     try:
-        rest = _decode(text)
+        rest = _decode(content)
     except (msgspec.DecodeError, TypeError, ValueError):
         return None
     return rest if rest.version == REST_VERSION and _IS_KNOWN else None

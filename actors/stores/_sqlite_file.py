@@ -76,8 +76,11 @@ _CHANGE = (
     + " WHERE key = ?"
 )
 _ADD = "INSERT INTO recent (state, number, record) VALUES (?, ?, ?)"
-_PIECES = "SELECT records FROM logs WHERE key >= ? AND key < ? ORDER BY key"
-_RECENT = "SELECT record FROM recent WHERE state = ? ORDER BY key"
+# Damage may turn the type of a value; bytes are told from others by their checksum.
+_PIECES = (
+    "SELECT CAST(records AS BLOB) FROM logs WHERE key >= ? AND key < ? ORDER BY key"
+)
+_RECENT = "SELECT CAST(record AS BLOB) FROM recent WHERE state = ? ORDER BY key"
 
 
 def connect(path: Path, *, full: bool) -> sqlite3.Connection:
@@ -123,6 +126,9 @@ def _translated(path: Path) -> Generator[None]:
         yield
     except sqlite3.Error as fault:
         raise translate(path, fault) from fault
+    except UnicodeDecodeError as fault:
+        # SQLite quotes what it cannot understand of a damaged schema.
+        raise StoreDamaged(f"{str(path)!r} is damaged: {fault}") from fault
 
 
 def translate(path: Path, fault: sqlite3.Error) -> Exception:
@@ -233,6 +239,10 @@ _Rows: TypeAlias = tuple[tuple[int, int, int, str], list[bytes]]
 """Of a State the entries, records, checksum and info, and the pieces of its log."""
 
 
+def _lenient(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
 class SQLiteTables:
     """The connection for reading; it is used by one thread at a time."""
 
@@ -255,6 +265,8 @@ class SQLiteTables:
                 self._db, self._process = None, os.getpid()
             if self._db is None:
                 self._db = self._connect()
+                # A text that was damaged must not hide those of other rows.
+                self._db.text_factory = _lenient
             self._db.execute("BEGIN")
             try:
                 yield self._db

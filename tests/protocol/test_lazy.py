@@ -2,6 +2,7 @@
 
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -20,7 +21,6 @@ from protocol._entry import EPOCH
 from protocol._fold import replay
 from protocol._lazy import (
     REST_BYTES_MAX,
-    Rest,
     place_of_first,
     rest_in,
     rest_of,
@@ -165,11 +165,25 @@ def test_a_rest_of_another_version_or_length_is_not_used() -> None:
     assert rest is not None
     assert rest.first_user == (0, 0)
     assert value_from_rest(rest, [encode_entry(e) for e in history[:-1]]) is None
-    plain = msgspec.json.decode(text, type=dict[str, Any])
+    plain = msgspec.json.decode(text.partition(" ")[2], type=dict[str, Any])
+    assert rest_in(sealed(plain)) == rest
     for change in ({"version": 99}, {"size": "x"}, {"usage": 3}):
-        assert rest_in(msgspec.json.encode(plain | change).decode()) is None
-    for junk in ("junk", None, 7):
+        assert rest_in(sealed(plain | change)) is None
+    for junk in ("junk", None, 7, "00000000 junk"):
         assert rest_in(junk) is None
+
+
+def sealed(rest: dict[str, Any]) -> str:
+    text = msgspec.json.encode(rest)
+    return f"{crc32(text):08x} {text.decode()}"
+
+
+def test_a_rest_with_one_letter_changed_is_not_used() -> None:
+    text = rest_of(replay(turns(3)))
+    assert text is not None
+    for place in range(len(text)):
+        changed = chr(ord(text[place]) ^ 1)
+        assert rest_in(text[:place] + changed + text[place + 1 :]) is None
 
 
 def test_damage_before_a_rest_is_told_when_it_is_read() -> None:
@@ -210,4 +224,6 @@ def test_a_rest_has_a_default_for_whatever_is_usual() -> None:
     text = rest_of(replay(turns(1)))
     assert text is not None
     assert len(text) < 120
-    assert msgspec.json.decode(text, type=Rest).turn == 1
+    rest = rest_in(text)
+    assert rest is not None
+    assert rest.turn == 1

@@ -137,6 +137,7 @@ def test_a_renamed_log_is_not_taken_for_another_state(tmp_path: Path) -> None:
         "UPDATE states SET checksum = 1",
         "UPDATE states SET entries = 19",
         "UPDATE states SET info = '{'",
+        "UPDATE states SET info = CAST(x'7bff' AS TEXT)",
     ],
 )
 def test_rows_that_were_changed_or_lost_are_found(damage: str, tmp_path: Path) -> None:

@@ -1,11 +1,20 @@
 """PostgresStore against a real server."""
 
 import importlib.util
+import os
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from actors import Message, PostgresStore, State, StoreDamaged
+from actors import (
+    Message,
+    PostgresStore,
+    State,
+    StoreConflict,
+    StoreDamaged,
+    StoreUnknown,
+)
 from actors.testing import check_store
 from tests.actors.stores.test_kills import kill_often, race
 
@@ -91,3 +100,101 @@ def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("actors.stores._postgres.find_spec", without)
     with pytest.raises(ImportError, match=r"pip install 'callboard\[postgres\]'"):
         PostgresStore("dbname=x")
+
+
+def test_a_commit_that_fails_is_unknown_and_found_out_later(postgres: str) -> None:
+    import psycopg
+
+    with PostgresStore(postgres) as store, psycopg.connect(postgres) as db:
+        state = saved(store)
+        before = state.history
+        db.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'at the end'; END $$"
+        )
+        db.execute(
+            "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON callboard_records "
+            "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+        db.commit()
+        state.add_message(Message.user("more"))
+        with pytest.raises(StoreUnknown, match="did not confirm a commit"):
+            store.save(state)
+        assert store.load("a").history == before
+        db.execute("DROP TRIGGER late ON callboard_records")
+        db.commit()
+        store.save(state)
+        assert store.load("a").history == state.history
+    db.close()
+
+
+@pytest.mark.slow
+def test_of_two_that_make_one_state_at_once_the_second_is_told(postgres: str) -> None:
+    import psycopg
+
+    told: list[Exception] = []
+
+    def make(store: PostgresStore) -> None:
+        try:
+            store.save(State(id="a"))
+        except StoreConflict as conflict:
+            told.append(conflict)
+
+    with PostgresStore(postgres) as store, psycopg.connect(postgres) as db:
+        store.save(State(id="b"))
+        db.execute(
+            "INSERT INTO callboard_states (id, entries, records, checksum, updated, "
+            "writer, info) VALUES ('a', 0, 0, 0, 0, 'other', '{}')"
+        )
+        thread = Thread(target=make, args=(store,))
+        thread.start()
+        waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'"
+        with psycopg.connect(postgres, autocommit=True) as watch:
+            while watch.execute(waits).fetchone() is None:
+                pass
+        watch.close()
+        db.commit()
+        thread.join()
+        assert len(told) == 1
+    db.close()
+
+
+def test_a_server_that_refuses_is_quoted(postgres: str) -> None:
+    import psycopg
+
+    with PostgresStore(postgres) as store, psycopg.connect(postgres) as db:
+        saved(store)
+        assert len(store.list()) == 1
+        db.execute("ALTER TABLE callboard_states RENAME TO hidden")
+        db.commit()
+        with pytest.raises(OSError, match="callboard_states"):
+            store.save(State())
+        with pytest.raises(OSError, match="callboard_states"):
+            store.list()
+        db.execute("ALTER TABLE hidden RENAME TO callboard_states")
+        db.commit()
+        assert [each.id for each in store.list()] == ["a"]
+        db.execute("UPDATE callboard_format SET version = 99")
+        db.commit()
+        with (
+            PostgresStore(postgres) as newer,
+            pytest.raises(StoreDamaged, match="have format 99, and this version"),
+        ):
+            newer.list()
+    db.close()
+
+
+def test_a_store_works_in_a_forked_process_too(postgres: str) -> None:
+    with PostgresStore(postgres) as store:
+        state = saved(store)
+        assert store.load("a").history == state.history
+        child = os.fork()
+        if not child:
+            store.save(State(id="b"))
+            os._exit(0 if store.load("a").history == state.history else 1)
+        _, status = os.waitpid(child, 0)
+        assert status == 0
+        state.add_message(Message.user("more"))
+        store.save(state)
+        assert store.load("a").history == state.history
+        assert store.load("b").history == ()

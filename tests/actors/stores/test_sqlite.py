@@ -1,15 +1,17 @@
 """What only a SQLite file has: tidying, a full disk, forks of the process."""
 
+import gc
 import os
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 import trio
 
-from actors import Message, SQLiteStore, State, StoreDamaged
+from actors import Message, SQLiteStore, State, StoreDamaged, StoreUnknown
 from actors.stores import _sqlite_file
 
 ROOT = Path(__file__).parents[3]
@@ -159,3 +161,113 @@ async def test_a_task_that_is_cancelled_knows_that_its_save_was_done(
         await store.asave(state)
         assert (await store.aload(state.id)).history == state.history
         assert store.statistics().jobs <= jobs + 1
+
+
+def run_sql(place: Path, script: str) -> None:
+    db = sqlite3.connect(place)
+    db.executescript(script)
+    db.close()
+
+
+COMMITS_FAIL = """
+CREATE TABLE one (key INTEGER PRIMARY KEY);
+CREATE TABLE two (key INTEGER REFERENCES one DEFERRABLE INITIALLY DEFERRED);
+CREATE TRIGGER broken AFTER INSERT ON recent BEGIN INSERT INTO two VALUES (7); END;
+"""
+
+
+def test_a_commit_that_fails_is_unknown_and_found_out_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, connect = tmp_path / "states.db", _sqlite_file.connect
+
+    def strict(path: Path, *, full: bool) -> sqlite3.Connection:
+        db = connect(path, full=full)
+        db.execute("PRAGMA foreign_keys = 1")
+        return db
+
+    monkeypatch.setattr(_sqlite_file, "connect", strict)
+    with SQLiteStore(place) as store:
+        state = State(id="a", messages=[Message.user("first")])
+        store.save(state)
+        before = state.history
+        run_sql(place, COMMITS_FAIL)
+        state.add_message(Message.user("second"))
+        with pytest.raises(StoreUnknown, match="did not confirm a commit"):
+            store.save(state)
+        assert store.load("a").history == before
+        run_sql(place, "DROP TRIGGER broken")
+        store.save(state)
+        assert store.load("a").history == state.history
+
+
+async def test_one_write_that_cannot_be_stored_does_not_harm_its_group(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "states.db"
+    with SQLiteStore(place) as store:
+        run_sql(
+            place,
+            "CREATE TRIGGER picky BEFORE INSERT ON states WHEN new.id = 'bad' "
+            "BEGIN SELECT RAISE(ABORT, 'not this one'); END;",
+        )
+        failed: list[str] = []
+
+        async def save(name: str) -> None:
+            try:
+                await store.asave(State(id=name, messages=[Message.user("x")]))
+            except OSError as failure:
+                assert "not this one" in str(failure)
+                failed.append(name)
+
+        async with trio.open_nursery() as nursery:
+            for name in ("a", "bad", "c", "d"):
+                nursery.start_soon(save, name)
+        assert failed == ["bad"]
+        assert {each.id for each in store.list()} == {"a", "c", "d"}
+
+
+def test_deleting_reports_what_the_file_reports(tmp_path: Path) -> None:
+    place = tmp_path / "states.db"
+    with SQLiteStore(place) as store:
+        store.save(State(id="a"))
+        run_sql(
+            place,
+            "CREATE TRIGGER kept BEFORE DELETE ON states "
+            "BEGIN SELECT RAISE(ABORT, 'to be kept'); END;",
+        )
+        with pytest.raises(OSError, match="to be kept"):
+            store.delete("a")
+        assert store.load("a").history == ()
+
+
+def test_a_store_that_is_dropped_ends_its_thread(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "states.db")
+    store.save(State())
+    thread = store._writer._thread
+    assert thread is not None
+    del store
+    gc.collect()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+@pytest.mark.slow
+def test_bytes_that_change_in_a_database_never_pass_for_others(tmp_path: Path) -> None:
+    place = tmp_path / "states.db"
+    with SQLiteStore(place, durability="relaxed") as store:
+        state = State(id="a")
+        add(store, [state], 20)
+    whole, random, told = place.read_bytes(), Random(1), 0
+    for _ in range(1_500):
+        data = bytearray(whole)
+        data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+        place.write_bytes(data)
+        try:
+            with SQLiteStore(place) as store:
+                found = store.load("a")
+        except (StoreDamaged, OSError, LookupError):
+            told += 1
+            continue
+        assert found.history == state.history, "a changed entry was believed"
+    assert told > 100
