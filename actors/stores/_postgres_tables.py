@@ -257,7 +257,7 @@ class PostgresTables:
                 _left_behind.append(self._db)
                 self._db, self._process = None, os.getpid()
             if self._db is not None:
-                with suppress(psycopg.OperationalError):
+                with suppress(ConnectionError), _translated():
                     return _rows_of(self._db, query, values)
                 self._drop()
             self._db = connect(self._dsn, full=self._full)
