@@ -70,7 +70,7 @@ def survey(folder: Path | None, model: str | None, base_url: str | None) -> None
         trio.run(_run, console, lead, state, len(files.files))
     except ProviderError as fault:
         raise click.ClickException(str(fault)) from fault
-    _show(console, root, list(findings(state)))
+    _show(console, root, findings(state))
     console.print(_told(state), markup=False, highlight=False)
 
 

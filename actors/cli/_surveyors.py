@@ -183,12 +183,14 @@ def _results(request: Request) -> list[str]:
     ]
 
 
-def findings(lead: State) -> Iterator[tuple[str, Finding]]:
-    """Each file that a surveyor was sent to, and what its tool said of it."""
+def findings(lead: State) -> list[tuple[str, Finding]]:
+    """Each file that a surveyor was sent to, and what its tool said of it; by name."""
+    found: list[tuple[str, Finding]] = []
     for entry in lead.history:
         if entry.kind == "tool_result" and entry.call.name == "surveyor":
             name = str(entry.call.args["prompt"]).removeprefix(ERRAND)
-            yield name, _finding(lead, entry)
+            found.append((name, _finding(lead, entry)))
+    return sorted(found, key=lambda row: row[0])
 
 
 def _finding(lead: State, entry: ToolResultEntry) -> Finding:
