@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from actors import State, ToolResultEntry
+from actors import State, ToolResultEntry, Usage
 from actors._inside import run_of
 from actors.testing import Trial
 from protocol import Message, ModelReplyEntry, RunStartEntry, ToolResultBlock
 from protocol._entry import NO_USAGE
+from protocol._work_entries import ChildEndEntry
 
 from .world import AGAIN, ANSWER_AGAIN, world_of
 
@@ -43,9 +44,14 @@ def calls_of(state: State) -> list[str]:
 
 
 def states_of(trial: Trial) -> list[State]:
+    return [each for state in tops_of(trial) for each in family(state)]
+
+
+def tops_of(trial: Trial) -> list[State]:
+    """The States of runs that no other run waits for."""
     world = world_of(trial)
     tops = {state.id: state for state, _ in world.roots} | world.tops
-    return [each for state in tops.values() for each in family(state)]
+    return list(tops.values())
 
 
 def every_call_has_exactly_one_result(trial: Trial) -> None:
@@ -86,10 +92,21 @@ def every_child_has_exactly_one_end(trial: Trial) -> None:
                 ]
                 # A child that was cancelled before its first step has no start.
                 assert set(started) <= {(state.id, entry.call.id)}, started
+    ended = Counter(entry.content.child_id for entry in ends_of(states_of(trial)))
+    assert ended == Counter(world_of(trial).background), f"background: {ended}"
+
+
+def ends_of(states: list[State]) -> list[ChildEndEntry]:
+    return [
+        entry
+        for state in states
+        for entry in state.history
+        if isinstance(entry, ChildEndEntry)
+    ]
 
 
 def usage_is_what_was_delivered(trial: Trial) -> None:
-    """For each model and each State: its own replies, and what its children used."""
+    """For each model and each State: its own replies, and what is below, each once."""
     world = world_of(trial)
     states = states_of(trial)
     known = {state.id for state in states}
@@ -97,11 +114,18 @@ def usage_is_what_was_delivered(trial: Trial) -> None:
     for state in states:
         if state.closed:
             continue  # it takes no more entries, not even of what comes late
+        entries = [*results_of(state), *results_of(state, late=True), *ends_of([state])]
         own = world.delivered.get(state.id, NO_USAGE)
-        below = [state.child(child_id).usage for child_id in children_of(state)]
-        spent = sum(below, own)
-        assert state.usage == spent, f"{state.usage} is not {spent}"
-        assert state.usage.by_model == spent.by_model
+        same(state.usage, sum((entry.usage for entry in entries), own))
+    for state in tops_of(trial):
+        if not state.closed:
+            below = [world.delivered.get(each.id, NO_USAGE) for each in family(state)]
+            same(state.usage, sum(below, NO_USAGE))
+
+
+def same(usage: Usage, spent: Usage) -> None:
+    assert usage == spent, f"{usage} is not {spent}"
+    assert usage.by_model == spent.by_model
 
 
 def every_provider_takes_the_messages(trial: Trial) -> None:

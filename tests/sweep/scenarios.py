@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable
 
 from actors.testing import Trial
 
-from . import people, runs, subagents, tools
+from . import background, people, runs, subagents, tools
 
 Scenario = Callable[[Trial], Awaitable[None]]
 
 SCENARIOS: tuple[Scenario, ...] = (
     *tools.SCENARIOS,
     *subagents.SCENARIOS,
+    *background.SCENARIOS,
     *people.SCENARIOS,
     *runs.SCENARIOS,
 )

@@ -44,6 +44,8 @@ class World:
     """Plain tools that are at work, by the call's key."""
     replies: dict[str, str] = attrs.field(factory=dict)
     """Answers to side questions, by how these begin."""
+    background: list[str] = attrs.field(factory=list)
+    """Ids of children that were started in the background."""
     tools: dict[str, Tool] = attrs.field(factory=dict)
     lock: Any = attrs.field(factory=threading.Lock)
 
