@@ -18,8 +18,9 @@ from datetime import datetime
 from typing import Any, TypeAlias, get_args
 
 import msgspec
+from msgspec.structs import replace
 
-from ._entries import HistoryEntry, UnknownEntry
+from ._entries import ErrorEntry, HistoryEntry, ToolResultEntry, UnknownEntry
 from ._errors import StoreDamaged
 from ._json import decode_hook, encode_hook, pack_big_ints, unpack_extension
 
@@ -35,6 +36,9 @@ TypeError or ValueError. cattrs is welcome inside: old entries are read once."""
 UPCASTS: dict[str, Upcast] = {}
 """By the name of an older form, what leads on from it. Forms are never taken out:
 a store may hold an entry of any version that was released."""
+
+_WITH_EXCEPTION = frozenset({ToolResultEntry, ErrorEntry})
+_NULL = Exception("an exception lives in the process that raised it")
 
 _TAG = "entry"
 _RAW = "raw"
@@ -69,6 +73,7 @@ def encode_entry(entry: HistoryEntry | UnknownEntry) -> bytes:
     """
     if type(entry) is UnknownEntry:
         return entry.raw
+    entry = _without_exception(entry)
     try:
         return _encode(entry)
     except OverflowError:
@@ -76,6 +81,17 @@ def encode_entry(entry: HistoryEntry | UnknownEntry) -> bytes:
             entry, builtin_types=(datetime,), enc_hook=encode_hook
         )
         return _encode(pack_big_ints(fields))
+
+
+def _without_exception(entry: Any) -> Any:
+    """The entry with an exception object that is written as null.
+
+    Left to itself msgspec would write those that are attrs classes or dataclasses, as
+    trio's Cancelled is, field by field, and nobody could read them back.
+    """
+    if type(entry) in _WITH_EXCEPTION and entry.error is not None:
+        return replace(entry, error=_NULL)
+    return entry
 
 
 def decode_entry(data: bytes) -> HistoryEntry | UnknownEntry:
@@ -108,7 +124,7 @@ def to_json(entry: HistoryEntry | UnknownEntry) -> str:
     if type(entry) is UnknownEntry:
         raw = b64encode(entry.raw).decode()
         return _encode_json({_TAG: entry.kind, _RAW: raw}).decode()
-    return _encode_json(entry).decode()
+    return _encode_json(_without_exception(entry)).decode()
 
 
 def from_json(text: str) -> HistoryEntry | UnknownEntry:

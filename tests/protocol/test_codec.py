@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, get_args
 
+import attrs
 import msgspec
 import pytest
 from msgspec import structs
@@ -195,6 +196,26 @@ def test_an_exception_object_is_written_as_null() -> None:
     assert unpack(encode_entry(entry))["error"] is None
     assert json.loads(to_json(entry))["error"] is None
     assert decode_entry(encode_entry(entry)) == entry
+
+
+@both_ways
+def test_an_exception_that_msgspec_could_write_is_left_out_too(way: Way) -> None:
+    @attrs.define(slots=False)
+    class Told(Exception):
+        reason: str
+
+    entries = [
+        ErrorEntry(content="Told: no", error=Told("no")),
+        ToolResultEntry(
+            content="no",
+            call=ToolCallBlock(id="1", name="f"),
+            outcome="interrupted",
+            error=Told("no"),
+        ),
+    ]
+    for entry in entries:
+        assert way(entry) == entry
+        assert way(entry).error is None  # type: ignore[union-attr]  # both kinds have it
 
 
 def test_what_has_no_recorded_form_is_refused() -> None:
