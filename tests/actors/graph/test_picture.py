@@ -1,6 +1,6 @@
 """Pictures of graphs."""
 
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from actors import END, START, StateGraph
 from tests.graphs import Counted, chain, says
@@ -27,7 +27,7 @@ def test_a_picture_shows_nodes_and_all_ways_between_them() -> None:
         'n2 -.->|"goto"| n4',
     ):
         assert f"    {line}\n" in picture.mermaid
-    root = ElementTree.fromstring(picture.svg)
+    root = ET.fromstring(picture.svg)
     assert root.tag.endswith("svg")
     titles = {each.text for each in root.iter() if each.tag.endswith("title")}
     assert titles == {"START", "END", "a", "b", 'odd "<name>"', "d"}
