@@ -271,10 +271,13 @@ class RunNode(Node):
         """A step of this run in the block; one in another task is stopped with it.
 
         Raises:
-            RunCancelled: the run is being stopped.
+            RunCancelled: the run is being stopped, or what asks was given up.
         """
+        asks = current.get()
         if self.stop is not None and not self.is_here():
             raise self.cancelled()
+        if asks is not None and asks.ended:
+            raise RunCancelled(f"{asks.id!r} has ended: it takes no more steps")
         if self.is_here():
             yield
             return

@@ -16,6 +16,7 @@ from actors import (
     State,
     afan_out,
     open_supervisor,
+    start_child,
 )
 from actors._supervisor import Supervisor
 from tests.regression.stage import (
@@ -31,7 +32,7 @@ from tests.regression.stage import (
 )
 
 STEPS = range(1, 21)
-STEPS_OF_THE_SHORTEST = 12
+STEPS_OF_THE_SHORTEST = 10
 
 
 async def starts_slowly(agent: Agent, state: State) -> Any:
@@ -71,7 +72,21 @@ def by_fan_out(supervisor: Supervisor, store: Any) -> Any:
     return child_tool
 
 
-SPAWNS = [as_tool, by_arun, by_start, by_fan_out]
+def in_background(supervisor: Supervisor, store: Any) -> Any:
+    async def child_tool(prompt: str) -> str:
+        return start_child(child(store), prompt).id
+
+    return child_tool
+
+
+def left_behind(supervisor: Supervisor, store: Any) -> Any:
+    async def child_tool(prompt: str) -> str:
+        return supervisor.start(child(store), prompt).id
+
+    return child_tool
+
+
+SPAWNS = [as_tool, by_arun, by_start, by_fan_out, in_background, left_behind]
 
 
 @pytest.mark.parametrize("stored", [False, True])
