@@ -29,6 +29,10 @@ from ._start import run_where_asked
 from ._stream import GraphStream, Listener, stream_from_plain
 from ._threads import Live, Threads
 
+TRIES = 3
+"""How often a run begins that finds its thread taken over by another process: once
+for a copy that is out of date, once more for bad luck."""
+
 _BUSY = ("queue", "reject", "interrupt")
 
 
@@ -232,7 +236,7 @@ class CompiledGraph:
     ) -> Any:
         """Run on the thread as it is known here; if that is out of date, once more."""
         threads = self._here()
-        while True:
+        for left in reversed(range(TRIES)):
             live = await threads.take(config.thread_id, is_fresh=config.is_fresh)
             run = self.run_on(live, given, config, listener)
             run.on_claim = self._running.__setitem__
@@ -240,17 +244,17 @@ class CompiledGraph:
                 return await run_where_asked(run)
             except Exception as error:
                 conflict = isinstance(error, StoreConflict)
-                may_be_old = conflict or (run.was_refused and live.users == 1)
-                if conflict:
+                is_old = run.was_refused and live.users == 1 and not live.is_loaded
+                if conflict or is_old:
                     threads.forget(live)
-                if not may_be_old or run.has_begun or live.is_loaded:
+                if not left or run.has_begun or not (conflict or is_old):
                     raise
-                threads.forget(live)
             finally:
                 threads.give_back(live)
                 node = self._running.get(config.thread_id)
                 if node is not None and node.ended:
                     del self._running[config.thread_id]
+        raise AssertionError("the last try returns or raises")
 
     def _here(self) -> Threads:
         """The live threads of this run of trio."""

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import trio
-import trio.testing
 
 from actors import FileStore, StoreConflict
 from tests.graphs import chain, kept, thread, user
@@ -14,12 +13,13 @@ from tests.graphs import chain, kept, thread, user
 async def test_the_first_owner_is_fenced_and_its_next_append_raises(
     tmp_path: Path,
 ) -> None:
-    go_on = trio.Event()
+    runs, go_on = trio.Event(), trio.Event()
     both: list[Any] = []
 
     def app(store: FileStore, *, waits: bool) -> Any:
         async def node(state: Any) -> str:
             if waits:
+                runs.set()
                 await go_on.wait()
             return "mine" if waits else "theirs"
 
@@ -35,7 +35,7 @@ async def test_the_first_owner_is_fenced_and_its_next_append_raises(
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run_first)
-        await trio.testing.wait_all_tasks_blocked()
+        await runs.wait()
         both.append(await second.ainvoke(user("two"), thread()))
         go_on.set()
     loaded = kept(second)
