@@ -138,25 +138,28 @@ class RunNode(Node):
         self.restarts: Restarts | None = None
         self.task: trio.lowlevel.Task | None = None
         self.steps: list[trio.CancelScope] = []
-        self.deadlines: tuple[Deadline, ...] = ()
-        above = run_above(parent) if above is None else above
+        self._inherit(run_above(parent) if above is None else above)
+        if owner is not None:
+            owner.add_child(self.id, state)
+
+    def _inherit(self, above: "RunNode | None") -> None:
+        """Take over what goes down the tree: rights, people, deadlines."""
+        agent = self.agent
         self.above = above
+        self.deadlines: tuple[Deadline, ...] = ()
         if above is None:
             self.levels: tuple[Any, ...] = (agent.permissions,)
-            self.human = agent.inherited("human", None)
             self.granted: set[str] = set()
         else:
             self.levels = above.levels
             if agent.permissions is not None:
                 self.levels = (*self.levels, agent.permissions)
-            self.human = agent.inherited("human", above)
             self.granted = above.granted
             self.deadlines = above.deadlines
+        self.human = agent.inherited("human", above)
         self.reporter = agent.inherited("reporter", above)
         self._hear(above)
         self.is_judged = any(level is not None for level in self.levels)
-        if owner is not None:
-            owner.add_child(self.id, state)
 
     def _hear(self, above: "RunNode | None") -> None:
         """Have the own reporter hear of this run, in the place of the one above."""
