@@ -6,6 +6,11 @@ from ._inside import library_of
 from ._state import State
 
 
+def is_stored(state: State) -> bool:
+    """Whether there is a store: asked first where every microsecond counts."""
+    return library_of(state) is not None
+
+
 async def save(state: State) -> None:
     """Make everything recorded so far durable; nothing to do without a store."""
     library = library_of(state)

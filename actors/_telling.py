@@ -35,6 +35,8 @@ def tell(node: Node, event: Event) -> None:
 
 def wants_text(node: Node) -> bool:
     """Whether anybody looks at replies while they come."""
+    if not node.audience:
+        return False
     return any(sink.wants(TextDelta) for sink in node.audience)
 
 

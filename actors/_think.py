@@ -8,18 +8,20 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from protocol import ActorClosed, CutOffError, Exchange, Message, ModelEvent, Reply
 from protocol._commands import Fail, NoteEvent, NoteExchange, Receive
 from protocol._commands import Request as AskModel
 from protocol._context import Messages
+from protocol._value import Value
 
 from ._events import ModelHappened, TextDelta, ThinkEnd, ThinkStart
 from ._gate import respond
-from ._inside import mailbox, send, send_in_turn, value_of_state
+from ._inside import mailbox, send, send_in_turn
 from ._limits import reserve_request, return_request, spend
-from ._saving import save, save_at_last
+from ._saving import is_stored, save, save_at_last
 from ._telling import room, tell, wants_text
 from .models import Model, Request, ToolSpec
 
@@ -43,7 +45,7 @@ async def think(
     reserve_request(node.accounts)
     try:
         if box.value.open is None and not box.waiting:
-            send(state, AskModel(model.name))
+            box.send(AskModel(model.name))
         else:
             await send_in_turn(state, AskModel(model.name))
     except BaseException:
@@ -51,23 +53,66 @@ async def think(
         raise
     node.unread = node.has_news = False
     try:
-        await save(state)
+        if is_stored(state):
+            await save(state)
         if node.audience:
             await room(node)
             tell(node, ThinkStart(path=node.path, snapshot=state.snapshot()))
-        reply = await _ask(node, model, system, tools, before)
+        request = _request(box.value, system, tools, before)
+        on_text = partial(_show, node) if wants_text(node) else None
+        reply = await respond(model, request, on_text, partial(_note, node))
+        _count(node, model, reply)
         _receive(node, reply)
     except BaseException as error:
         # A run that was given up does not take back what the next one asks.
-        if not node.ended and value_of_state(state).phase == "thinking":
-            send(state, Fail(error))
+        if not node.ended and box.value.phase == "thinking":
+            box.send(Fail(error))
             await save_at_last(state, node.agent.grace_s)
         raise
-    await save(state)
+    if is_stored(state):
+        await save(state)
     if node.audience:
         await room(node)
         tell(node, ThinkEnd(path=node.path, snapshot=state.snapshot(), reply=reply))
     return reply
+
+
+def _request(
+    value: Value,
+    system: str | None,
+    tools: Sequence[ToolSpec],
+    before: Sequence[Message],
+) -> Request:
+    own: Sequence[Message] = Messages(value)
+    messages = (*before, *own) if before else own
+    return Request(messages=messages, system=system, tools=tuple(tools))
+
+
+def _show(node: "RunNode", text: str) -> None:
+    tell(node, TextDelta(path=node.path, text=text))
+
+
+def _note(node: "RunNode", event: ModelEvent) -> None:
+    """Record what happened on the way to a reply, and tell."""
+    send(node.state, NoteEvent(event))
+    if node.audience:
+        snapshot = node.state.snapshot()
+        tell(node, ModelHappened(path=node.path, snapshot=snapshot, event=event))
+
+
+def _count(node: "RunNode", model: Model, reply: Reply) -> None:
+    """Count what a reply used, and refuse one that was cut off before it began.
+
+    Raises:
+        CutOffError: it says nothing.
+    """
+    spend(node.accounts, reply.usage)
+    if reply.cut_off and not reply.tool_calls and not reply.text:
+        count_unheard(node, reply, "it was cut off before it said anything")
+        raise CutOffError(
+            f"the reply of {model.name!r} was cut off before it said anything "
+            f"({reply.stop_reason}): raise its output limit, or compact the context"
+        )
 
 
 def _receive(node: "RunNode", reply: Reply) -> None:
@@ -84,37 +129,3 @@ def count_unheard(node: "RunNode", reply: Reply, why: str) -> None:
     usage = reply.usage if reply.model is None else reply.usage.for_model(reply.model)
     with suppress(ActorClosed):
         send(node.state, NoteExchange("ask", exchange, usage))
-
-
-async def _ask(
-    node: "RunNode",
-    model: Model,
-    system: str | None,
-    tools: Sequence[ToolSpec],
-    before: Sequence[Message],
-) -> Reply:
-    state = node.state
-
-    def on_event(event: ModelEvent) -> None:
-        send(state, NoteEvent(event))
-        if node.audience:
-            snapshot = state.snapshot()
-            tell(node, ModelHappened(path=node.path, snapshot=snapshot, event=event))
-
-    def on_text(text: str) -> None:
-        tell(node, TextDelta(path=node.path, text=text))
-
-    own: Sequence[Message] = Messages(value_of_state(state))
-    messages = (*before, *own) if before else own
-    request = Request(messages=messages, system=system, tools=tuple(tools))
-    reply = await respond(
-        model, request, on_text if wants_text(node) else None, on_event
-    )
-    spend(node.accounts, reply.usage)
-    if reply.cut_off and not reply.tool_calls and not reply.text:
-        count_unheard(node, reply, "it was cut off before it said anything")
-        raise CutOffError(
-            f"the reply of {model.name!r} was cut off before it said anything "
-            f"({reply.stop_reason}): raise its output limit, or compact the context"
-        )
-    return reply

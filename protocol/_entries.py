@@ -91,7 +91,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     @property
     def cut_off(self) -> bool:
         """Whether the reply ended because the output limit was hit."""
-        return is_cut_off(self.stop_reason) or self.message.cut_off
+        why, told = self.stop_reason, self.message.stop_reason
+        return is_cut_off(why) or (told is not why and is_cut_off(told))
 
 
 class ModelReplyEntry(Entry, frozen=True, kw_only=True, tag="model_reply", gc=False):

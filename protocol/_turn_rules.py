@@ -110,12 +110,12 @@ def _own_ids(
     """
     seen: set[str] = set()
     blocks: list[ContentBlock] | None = None
+    history, size = value.history, value.size
     for index, block in enumerate(content):
         if type(block) is not ToolCallBlock:
             continue
         call_id = block.id
-        taken = call_id in seen or value.history.has_call(value.size, call_id)
-        if taken or not call_id:
+        if not call_id or call_id in seen or history.has_call(size, call_id):
             call_id = new_id()
             blocks = list(content) if blocks is None else blocks
             blocks[index] = structs.replace(block, id=call_id, model_id=block.id)
