@@ -9,10 +9,11 @@ The steps do nothing themselves: they yield what is to be done, so that plain co
 tasks run the same ones.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
 import attrs
+import msgspec
 
 from actors._state import State
 from protocol import HistoryEntry, StoreConflict, StoreUnknown
@@ -29,32 +30,28 @@ ENTRIES_INLINE_MAX = 500
 would hold up all others for milliseconds."""
 
 
-@attrs.frozen
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """Append these entries."""
 
     state_id: str
-    entries: list[bytes]
-    info: dict[str, Any]
+    entries: Sequence[bytes]
+    info: Info
     expected: int
 
 
-@attrs.frozen
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """Read the record; the answer is the record or None."""
 
     state_id: str
 
 
-@attrs.frozen
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """Wait until this turn was given back."""
 
     turn: Turn
 
 
-@attrs.frozen
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """Do this, which takes long; the answer is what it returns."""
 
     fn: Callable[[], Any]

@@ -203,7 +203,7 @@ class PostgresCommitter(Committer):
 
     def _put(self, db: Connection, jobs: list[Job]) -> None:
         rows = {
-            found[0]: Row(*found, new=False)
+            found[0]: Row(*found, False)
             for found in db.execute(_SELECT.encode(), (names_of(jobs),)).fetchall()
         }
         group = admitted(rows, jobs)

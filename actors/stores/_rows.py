@@ -31,8 +31,7 @@ FORMAT = 1
 _encode_json = msgspec.json.Encoder().encode
 
 
-@attrs.frozen
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A State's row, as far as a write must know it."""
 
     id: str
@@ -41,7 +40,7 @@ class Row:
     checksum: int = 0
     epoch: int | None = None
     writer: str | None = None
-    new: bool = attrs.field(default=True, kw_only=True)
+    new: bool = True
     """Whether the database does not have it yet."""
 
 

@@ -105,4 +105,5 @@ class TableStore(Store):
 def _write_job(
     state_id: str, entries: Sequence[bytes], info: Info, expected: int
 ) -> Job:
-    return Job(Write(check_state_id(state_id), list(entries), dict(info), expected))
+    # Not copied: whoever writes waits here until it is done.
+    return Job(Write(check_state_id(state_id), entries, info, expected))
