@@ -202,10 +202,10 @@ class PostgresCommitter(Committer):
                 db.rollback()
 
     def _put(self, db: Connection, jobs: list[Job]) -> None:
-        rows = {
-            found[0]: Row(*found, False)
-            for found in db.execute(_SELECT.encode(), (names_of(jobs),)).fetchall()
-        }
+        rows: dict[str, Row] = {}
+        for name, *known in db.execute(_SELECT.encode(), (names_of(jobs),)).fetchall():
+            entries, records, checksum, epoch, writer = known
+            rows[name] = Row(name, entries, records, checksum, epoch, writer, False)
         group = admitted(rows, jobs)
         lines = {True: list[tuple[Any, ...]](), False: list[tuple[Any, ...]]()}
         for name, info in group.infos.items():
