@@ -6,9 +6,11 @@ from click.testing import CliRunner, Result
 from actors import (
     AgentInfo,
     FileStore,
+    Image,
     Message,
     ModelReplyEntry,
     ModelRequestEntry,
+    Question,
     Reply,
     RunStartEntry,
     SQLiteStore,
@@ -19,6 +21,9 @@ from actors import (
     Usage,
 )
 from actors.cli import main
+from protocol._work_entries import QuestionEntry
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
 
 
 def run(*arguments: str | Path) -> Result:
@@ -169,3 +174,52 @@ def test_salvage_does_not_write_over_what_is_there(place: Path, tmp_path: Path) 
     assert again.exit_code == 1
     assert "kid: not saved: cannot append to State 'kid'" in again.output
     assert "root: 7 entries saved" in again.output
+
+
+def test_what_a_state_waits_for_is_shown(tmp_path: Path) -> None:
+    call = ToolCall(id="c1", name="pay", args={})
+    asks = Message(role="assistant", content=(call,))
+    state = State(
+        id="busy",
+        history=[
+            *State(messages=[Message.user("Pay", Image(PNG))]).history,
+            ModelRequestEntry(content="m"),
+            ModelReplyEntry(content=Reply(message=asks)),
+            QuestionEntry(
+                content=Question(
+                    id="q1", state_id="busy", path=("busy",), call=call, prompt="Pay?"
+                )
+            ),
+        ],
+    )
+    state.add_message(Message.user("And then?"))
+    fork = state.fork()
+    fork.finish()
+    with FileStore(tmp_path) as store:
+        store.save(state)
+        store.save(fork)
+    listed = run("show", tmp_path)
+    assert "waits for an answer" in listed.output
+    shown = run("show", tmp_path, "busy")
+    assert shown.exit_code == 0, shown.output
+    for text in (
+        "Pay [image]",
+        "user (held)",
+        "pending: pay (c1)",
+        "open question q1: Pay?",
+    ):
+        assert text in shown.output
+    copy = run("show", tmp_path, fork.id)
+    assert ", finished" in copy.output
+    assert "forked from busy after 5 entries" in copy.output
+    assert "stopped: StoppedByFinish" in copy.output
+
+
+def test_a_child_names_its_parent(place: Path) -> None:
+    assert "child of root" in run("show", place, "kid").output
+
+
+def test_a_server_that_cannot_be_reached_is_an_error() -> None:
+    result = run("show", "postgresql://127.0.0.1:1/x?connect_timeout=1")
+    assert result.exit_code == 1
+    assert "Error: PostgreSQL cannot be reached" in result.output
