@@ -128,7 +128,7 @@ def _watched(
             try:
                 value = yield delivery.watch(trap)
                 step = work.send
-            except BaseException as error:  # noqa: BLE001 - all of it belongs to the work
+            except BaseException as error:  # noqa: BLE001 - it is the work's own
                 step, value = work.throw, error
     except StopIteration as done:
         result: T = done.value
