@@ -3,9 +3,11 @@
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 from click.testing import CliRunner
 
@@ -14,20 +16,33 @@ from actors.cli import main
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "pages").rglob("*.md"))]
 FENCE = re.compile(
-    r"^(?P<indent> *)```(?P<language>[\w-]+)[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
+    r"^(?P<indent> *)```(?P<language>[\w-]+)(?: title=\"(?P<title>[\w.]+)\")?\n"
+    r"(?P<code>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#]+)")
 
 
-def blocks(page: Path, language: str) -> Iterator[tuple[int, str]]:
-    """Line number and text of each fenced block in the language."""
+@attrs.frozen
+class Block:
+    """A fenced block of a page."""
+
+    line: int
+    """The line of the page that its code begins on."""
+    language: str
+    title: str | None
+    """The name of the file that it shows, if it shows one."""
+    code: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
     text = page.read_text("utf-8")
     for match in FENCE.finditer(text):
-        if match["language"] == language:
-            indent = len(match["indent"])
-            lines = [line[indent:] for line in match["code"].splitlines()]
-            yield text.count("\n", 0, match.start()) + 2, "\n".join(lines) + "\n"
+        indent = len(match["indent"])
+        code = "".join(f"{row[indent:]}\n" for row in match["code"].splitlines())
+        line = text.count("\n", 0, match.start()) + 2
+        yield Block(line, match["language"], match["title"], code)
 
 
 def names(page: Path) -> str:
@@ -35,19 +50,36 @@ def names(page: Path) -> str:
 
 
 def readme_commands() -> list[str]:
-    return [code.strip() for _, code in blocks(ROOT / "README.md", "sh")]
+    page = ROOT / "README.md"
+    return [each.code.strip() for each in blocks(page) if each.language == "sh"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
-def test_the_python_blocks_of_a_page_run_from_top_to_bottom(
+def test_the_blocks_of_a_page_run_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The blocks of a page build on one another, as a reader types them.
     monkeypatch.chdir(tmp_path)
+    # A command puts the folder on the path, and imports what stands in it.
+    monkeypatch.setattr(sys, "path", sys.path[:])
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for line, code in blocks(page, "python"):
-        # Empty lines in front make a traceback point into the page.
-        exec(compile("\n" * (line - 1) + code, str(page), "exec"), namespace)
+    for block in blocks(page):
+        if block.title is not None:
+            Path(block.title).write_text(block.code, "utf-8")
+            monkeypatch.delitem(sys.modules, Path(block.title).stem, raising=False)
+        elif block.language == "python":
+            # Empty lines in front make a traceback point into the page.
+            code = "\n" * (block.line - 1) + block.code
+            exec(compile(code, str(page), "exec"), namespace)
+        elif block.code.startswith("callboard "):
+            run_commands(block.code)
+
+
+def run_commands(code: str) -> None:
+    """Run each line of a shell block, as one whose command must succeed."""
+    for line in code.splitlines():
+        done = CliRunner().invoke(main, shlex.split(line)[1:])
+        assert done.exit_code == 0, f"{line}\n{done.output}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
