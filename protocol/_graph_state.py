@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ._agent_state import AgentState
 from ._declared import fields_of
+from ._entry import NO_DATA
 from ._exec_meta import ExecMeta
 from ._fields import Field
 from ._graph_entries import GraphUpdate, Interrupt
@@ -44,7 +45,8 @@ def record_update(
             messages = tuple(recorded_messages(value, "context"))
         else:
             fields[name] = _recorded(table[name], value)
-    return GraphUpdate(fields=FrozenDict(fields), messages=messages)
+    kept = FrozenDict(fields) if fields else NO_DATA
+    return GraphUpdate(fields=kept, messages=messages)
 
 
 def _recorded(field: Field, value: Any) -> Any:
@@ -129,7 +131,7 @@ def changed_json(
     values = merged.values
     fields = {n: table[n].to_json(values[n]) for n in values if n != "context"}
     context = tuple(values["context"]) if "context" in values else None
-    return FrozenDict(fields), context
+    return FrozenDict(fields) if fields else NO_DATA, context
 
 
 def context_view(value: Value) -> list[Message]:
@@ -149,7 +151,7 @@ def meta_of(thread: GraphThread, thread_id: str) -> ExecMeta:
         interrupt_data=None if first is None else _data_of(interrupts),
         thread_id=thread_id,
         stop_current_execution="stopped" if thread.stopped else "none",
-        internal_data=FrozenDict({"error": thread.text} if thread.text else {}),
+        internal_data=FrozenDict({"error": thread.text}) if thread.text else NO_DATA,
     )
 
 

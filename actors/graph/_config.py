@@ -1,13 +1,14 @@
 """What a run is given: its input and its config, checked before anything happens."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import attrs
 
 from protocol import AgentState, GraphError, Message
-from protocol._graph_entries import GraphUpdate
+from protocol._entry import NO_DATA
+from protocol._graph_entries import GraphUpdate, Interrupt
 from protocol._graph_state import record_update
 from protocol._ids import check_state_id, new_id
 from protocol._json import freeze
@@ -93,7 +94,7 @@ class Given:
     """Whether there is a ``resume``, None included."""
     goes_on: bool = False
     """Whether it goes on from where the last run stopped."""
-    preset: Mapping[str, Any] = MappingProxyType({})
+    preset: Mapping[str, Any] = NO_DATA
     """Values that a graph around this one sets; they go through no reducer."""
 
 
@@ -116,7 +117,8 @@ def read_input(kind: type[AgentState], given: Any) -> Given:
         raise ValueError(
             f"the input has no key {names}: there are {', '.join(INPUT_KEYS)}"
         )
-    update = record_update(kind, given.get("state") or {}, "outside")
+    state = given.get("state") or NO_DATA
+    update = record_update(kind, state, "outside") if state else NO_UPDATE
     answers = "resume" in given
     return Given(
         messages=tuple(recorded_messages(given.get("messages", ()), "messages")),
@@ -127,15 +129,16 @@ def read_input(kind: type[AgentState], given: Any) -> Given:
     )
 
 
-def answers_for(given: Given, open_ids: list[str]) -> Mapping[str, Any]:
+def answers_for(given: Given, waiting: Sequence[Interrupt]) -> Mapping[str, Any]:
     """Interrupts to their answers.
 
     Raises:
         GraphError: nothing waits; or several wait, and it is not said which is meant.
     """
     if not given.answers:
-        return {}
+        return NO_DATA
     resume = given.resume
+    open_ids = [each.id for each in waiting]
     by_id = (
         issubclass(type(resume), Mapping) and resume and set(resume) <= set(open_ids)
     )

@@ -6,7 +6,8 @@ from typing import Any
 import attrs
 
 from protocol import AgentState
-from protocol._graph_state import appends
+from protocol._graph_state import appends, fields_json, own_fields
+from protocol._json import FrozenDict
 
 from ._context import BaseContextManager
 
@@ -68,10 +69,15 @@ class Plan:
     kind: type[AgentState] = attrs.field(init=False)
     appends: bool = attrs.field(init=False)
     """Whether the context only grows."""
+    first_fields: FrozenDict[str, Any] = attrs.field(init=False)
+    """The fields that a new thread begins with, in JSON form."""
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "kind", type(self.initial))
-        object.__setattr__(self, "appends", appends(self.kind))
+        kind = type(self.initial)
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "appends", appends(kind))
+        fields = fields_json(self.initial, own_fields(kind))
+        object.__setattr__(self, "first_fields", fields)
 
     def joins_of(self, source: str) -> list[Join]:
         """The nodes that wait for this one and others."""

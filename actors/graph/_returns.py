@@ -12,6 +12,7 @@ from typing import Any, cast
 import attrs
 
 from protocol import AgentState, Message, NodeError
+from protocol._entry import NO_DATA
 from protocol._graph_entries import Goto, GraphUpdate, NodeEnd, NodeTask
 from protocol._graph_state import record_update
 from protocol._json import FrozenDict
@@ -126,7 +127,8 @@ def _recorded(
         fields |= recorded.fields
         if recorded.messages is not None:
             messages = recorded.messages
-    return GraphUpdate(fields=FrozenDict(fields), messages=messages)
+    kept = FrozenDict(fields) if fields else NO_DATA
+    return GraphUpdate(fields=kept, messages=messages)
 
 
 def as_goto(node: str, copy: AgentState, target: Any) -> Goto:

@@ -5,11 +5,12 @@
 3. Tasks stand in the order in which their nodes were declared.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any
 
 from protocol import END, START, AgentState, GraphError
+from protocol._entry import NO_DATA
 from protocol._graph_entries import Goto, NodeTask
 from protocol._json import FrozenDict, FrozenList
 
@@ -20,17 +21,20 @@ from ._routes import Send, as_targets
 
 
 class Routing:
-    """Where a step leads: made once for each, and then asked for the tasks."""
+    """Where a step leads: made once for each, and then asked for the tasks.
+
+    The state that it leads to is made only for conditions.
+    """
 
     def __init__(
         self,
         plan: Plan,
-        state: AgentState,
+        look: Callable[[], AgentState],
         config: Config,
         joins: Mapping[str, Any],
     ) -> None:
         self._plan = plan
-        self._state = state
+        self._look = look
         self._config = config
         self._joins: dict[str, Any] = dict(joins)
         self._targets: list[Goto] = []
@@ -38,7 +42,7 @@ class Routing:
     @property
     def joins(self) -> FrozenDict[str, Any]:
         """The nodes that still wait for others."""
-        return FrozenDict(self._joins)
+        return FrozenDict(self._joins) if self._joins else NO_DATA
 
     async def follow(self, ends: Iterable[tuple[str, Sequence[Goto] | None]]) -> None:
         """Take the way of each node that ended, in order.
@@ -74,7 +78,8 @@ class Routing:
 
     async def _ask(self, node: str, condition: Condition) -> list[Goto]:
         extra = {"config": self._config.shown} if condition.takes_config else {}
-        said = condition.fn(self._state, **extra)
+        state = self._look()
+        said = condition.fn(state, **extra)
         if isawaitable(said):
             said = await said
         targets: list[Goto] = []
@@ -88,7 +93,7 @@ class Routing:
                         f"{list(condition.path_map)}"
                     )
                 name = condition.path_map[target]
-            targets.append(as_goto(node, self._state, name))
+            targets.append(as_goto(node, state, name))
         return targets
 
     def _checked(self, node: str, target: Goto) -> Goto:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import trio
+from msgspec.structs import replace
 
 from actors._drive import (
     claim,
@@ -26,6 +27,7 @@ from actors._run_node import RunNode
 from actors._saving import save
 from protocol import AgentInfo, AgentState, Message, RunCancelled
 from protocol._commands import EndGraph, SetStop, StartGraph, StartRun
+from protocol._entry import NO_DATA
 from protocol._graph_entries import GraphEnd, GraphStart
 from protocol._graph_fold import can_start
 from protocol._graph_state import (
@@ -34,10 +36,10 @@ from protocol._graph_state import (
     context_view,
     fields_json,
     meta_of,
-    own_fields,
     read_update,
 )
 from protocol._graph_value import NEW_THREAD
+from protocol._json import FrozenDict
 from protocol._rules import told
 from protocol._state_updates import Merged, copy_for_node, copy_with, merge_step
 
@@ -157,7 +159,9 @@ class GraphRun:
             self.was_refused = True
             return
         try:
-            await save(node.state)
+            # Nobody else can know of a fresh thread: its first step is soon enough.
+            if not self.config.is_fresh:
+                await save(node.state)
             self.has_begun = True
             with deadline(node):
                 await self.take_steps(node)
@@ -198,21 +202,29 @@ class GraphRun:
         fields, context = changed_json(plan.kind, merged)
         if context is None and live.thread is None and not plan.appends:
             context = tuple(plan.initial.context)
-        names = own_fields(plan.kind) if live.thread is None else list(given.preset)
+        if given.preset:
+            fields = FrozenDict({**fields_json(after, given.preset), **fields})
+        if live.thread is None:
+            first = plan.first_fields
+            fields = FrozenDict({**first, **fields}) if fields else first
         start = GraphStart(
             messages=() if context is not None else self._first_messages(),
             context=context,
-            fields={**fields_json(after, names), **fields},
-            answers=answers_for(given, [each.id for each in thread.interrupts]),
+            fields=fields,
+            answers=answers_for(given, thread.interrupts),
             goes_on=given.goes_on,
         )
         can_start(thread, start)
         if given.goes_on:
             return start, after
-        routing = Routing(plan, self.shown(after, merged.added), self.config, {})
+
+        def look() -> AgentState:
+            return self.shown(after, ContextIndex(live.value).fresh(start.messages))
+
+        routing = Routing(plan, look, self.config, NO_DATA)
         await routing.follow(entry(plan))
         tasks = routing.tasks(str(live.value.size))
-        return _with_tasks(start, tasks), after
+        return replace(start, tasks=tasks), after
 
     def _first_messages(self) -> tuple[Message, ...]:
         """The messages of the input; a new thread begins with those of the graph."""
@@ -222,6 +234,8 @@ class GraphRun:
 
     def _merged_input(self, typed: AgentState) -> Merged:
         given, plan = self.given, self.plan
+        if plan.appends and not given.update.fields:
+            return Merged(NO_DATA, given.messages)  # the fold leaves known ones out
         update: dict[str, Any] = read_update(plan.kind, given.update)
         if given.messages:
             update["context"] = list(given.messages)
@@ -287,15 +301,6 @@ class GraphRun:
         send(node.state, EndGraph(end))
         if node.state.stopped is not None:
             send(node.state, SetStop(None))
-
-
-def _with_tasks(start: GraphStart, tasks: Any) -> GraphStart:
-    return GraphStart(
-        messages=start.messages,
-        context=start.context,
-        fields=start.fields,
-        tasks=tasks,
-    )
 
 
 def _without_context(merged: Merged) -> dict[str, Any]:

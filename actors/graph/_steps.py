@@ -17,7 +17,7 @@ from actors._inside import send
 from actors._node import Stop, current
 from actors._run_node import RunNode
 from actors._saving import save
-from protocol import GraphRecursionError, Message, RunCancelled
+from protocol import AgentState, GraphRecursionError, Message, RunCancelled
 from protocol._commands import EndGraph, EndStep, Pause
 from protocol._graph_entries import GraphEnd, Interrupt, NodeTask, StepEnd
 from protocol._graph_fold import updates_in_order
@@ -60,7 +60,8 @@ class Steps:
             GraphRecursionError: it took as many as the config allows.
             BaseException: what left a node, a reducer or a condition.
         """
-        await self._show_state()
+        if self.run.listener is not None:
+            await self._show_state()
         while tasks := self.thread.tasks:
             if self._pauses_before(tasks):
                 return
@@ -103,7 +104,8 @@ class Steps:
             self._pause(asked, "interrupted_after")
         if after or self.thread.tasks or self.run.listener is not None:
             await save(self.node.state)
-        await self._show_state()
+        if self.run.listener is not None:
+            await self._show_state()
         return not after
 
     def _node_of(self, task: NodeTask) -> GraphNode:
@@ -172,9 +174,11 @@ class Steps:
         values = {n: held for n, held in merged.values.items() if n != "context"}
         after = copy_with(typed, values) if values else typed
         ends = {end.task_id: end for end in thread.done}
-        routing = Routing(
-            plan, run.shown(after, merged.added), run.config, thread.joins
-        )
+
+        def look() -> AgentState:
+            return run.shown(after, merged.added)
+
+        routing = Routing(plan, look, run.config, thread.joins)
         next_tasks: tuple[NodeTask, ...] = ()
         if not any(end.completes for end in thread.done):
             await routing.follow([(t.node, ends[t.id].goto) for t in tasks])
@@ -202,9 +206,9 @@ class Steps:
 
     async def _show_state(self) -> None:
         listener = self.run.listener
-        if listener is not None:
-            listener.give(StateChanged(state=self.run.outside()))
-            await listener.wait_room()
+        assert listener is not None, "asked before"
+        listener.give(StateChanged(state=self.run.outside()))
+        await listener.wait_room()
 
     async def _show_node(self, node: GraphNode, returned: Returned) -> None:
         listener, name = self.run.listener, node.task.node

@@ -29,6 +29,8 @@ class Live:
         self.users = 0
         self.is_loaded = is_loaded
         """Whether it was read from the store for its only user so far."""
+        self.is_fresh = False
+        """Whether its id was made for this run."""
         self._typed: AgentState | None = None
         self._fields: object = None
 
@@ -83,9 +85,11 @@ class Threads:
         return live
 
     def give_back(self, live: Live) -> None:
-        """Its user is done with it."""
+        """Its user is done with it; one that nobody has a name for is let go."""
         live.users -= 1
         live.is_loaded = False
+        if live.is_fresh and not live.users:
+            self.forget(live)
         while len(self._known) > IDLE_MAX:
             oldest = next(iter(self._known.values()))
             if oldest.users:
@@ -100,7 +104,9 @@ class Threads:
     async def _find(self, thread_id: str, *, is_fresh: bool) -> Live | None:
         """Load or make the thread; None when somebody else was about to."""
         if is_fresh:
-            return self._add(State(id=thread_id), is_loaded=True)
+            live = self._add(State(id=thread_id), is_loaded=True)
+            live.is_fresh = True
+            return live
         loading = self._loading.get(thread_id)
         if loading is not None:
             await loading.wait()

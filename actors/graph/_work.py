@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from actors._calls import CallNode
-from actors._inside import adopt_child, send, value_of_state
+from actors._inside import send, value_of_state
 from protocol import ActorClosed, AgentState, ModelEvent, ToolCall, ToolOutcomeKind
 from protocol._commands import EndNode, NoteEvent
 from protocol._entry import Content
@@ -22,7 +22,6 @@ from ._plan import NodePlan
 
 if TYPE_CHECKING:
     from actors._run_node import RunNode
-    from actors._state import State
 
 _OUTCOMES: Mapping[ToolOutcomeKind, NodeOutcome] = {
     "cancelled": "cancelled",
@@ -82,12 +81,6 @@ class GraphNode(CallNode):
     def copy_for_tool(self) -> AgentState:
         """A copy of the state for a tool of this node."""
         return copy_for_node(self.copy, self.copy.execution_meta)
-
-    def add_child(self, child_id: str, child: "State") -> None:
-        """A State joined below this node."""
-        if child_id not in self.child_ids:
-            self.child_ids.append(child_id)
-        adopt_child(self.state, child)
 
     def finish(self, end: NodeEnd) -> bool:
         """Record the node's one end; False when it has one already."""
