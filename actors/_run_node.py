@@ -71,6 +71,7 @@ class RunNode(Node):
         "answer",
         "background",
         "before",
+        "beside",
         "call",
         "calls",
         "calm",
@@ -138,6 +139,7 @@ class RunNode(Node):
         self.restarts: Restarts | None = None
         self.task: trio.lowlevel.Task | None = None
         self.steps: list[trio.CancelScope] = []
+        self.beside: list[RunNode] | None = None
         self._inherit(run_above(parent) if above is None else above)
         if owner is not None:
             owner.add_child(self.id, state)
@@ -217,6 +219,8 @@ class RunNode(Node):
         grown = usage.since(self.usage) if self.settled else usage
         self.settled, self.total, self.usage = True, total, usage
         call = self.call
+        if call is None and self.ended:
+            call = self.origin  # the end of this background child is told already
         if call is None:
             return None
         call.spent(grown)
@@ -243,10 +247,24 @@ class RunNode(Node):
         self.release()
         self.end()
 
+    def stand_beside(self, first: "RunNode | None") -> None:
+        """Be a step outside of any run, beside those that are under way already."""
+        self.beside = [] if first is None else first.beside
+        assert self.beside is not None, "it is asked for where no run drives the State"
+        self.beside.append(self)
+        if first is None:
+            set_run(self.state, self)
+
     def release(self) -> None:
-        """This drives the State no more."""
+        """This drives the State no more; of steps outside of any run the next does."""
+        others = self.beside
+        if others is not None and self in others:
+            others.remove(self)
+            self.settle()
+            for other in others:  # what is counted here they do not count again
+                other.before = self.total
         if run_of(self.state) is self:
-            set_run(self.state, None)
+            set_run(self.state, others[0] if others else None)
 
     def close_state(self, reason: str | None) -> None:
         """Close the State that this drives, from any thread, and stop the run."""

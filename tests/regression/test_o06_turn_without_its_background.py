@@ -26,6 +26,7 @@ from tests.regression.stage import (
     assert_whole,
     call,
     kinds,
+    late,
     outcomes,
     results,
     state,
@@ -411,3 +412,59 @@ async def test_a_run_started_in_a_call_and_not_waited_for_ends_before_its_call(
         assert supervisor.tree() == ()
         assert trio.current_time() == 11
     assert_whole(asked)
+
+
+async def test_a_run_that_takes_over_keeps_the_background_of_the_one_it_interrupts(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    crew = Crew([call("send")], call("slow"), "took over", "thanks", busy="interrupt")
+    asked = state()
+    async with open_supervisor() as supervisor:
+        first = supervisor.start(crew.agent, asked)
+        await trio.sleep(1)
+        assert await crew.agent.arun(asked) == "took over"
+        with pytest.raises(RunCancelled, match="took over"):
+            await first.wait()
+        assert crew.runs[0].status == "thinking"
+    assert outcomes(asked) == ["done", "interrupted"]
+    assert asked.answer == "thanks"
+    assert_ended_once(asked, crew)
+
+
+async def test_an_error_in_the_supervisors_block_stops_the_background_for_good(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    crew, asked = Crew([call("send")], "on its way"), state()
+    with pytest.raises(KeyError):
+        async with open_supervisor():
+            await crew.agent.arun(asked)
+            raise KeyError("mine")
+    assert trio.current_time() == 0
+    assert len(crew.requests) == 2
+    assert_ended_once(asked, crew, "cancelled")
+
+
+async def test_what_a_deaf_child_uses_after_its_end_comes_as_a_late_result(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    crew, asked = Crew([call("send")], "on its way", "I see"), state()
+
+    async def deaf(request: Any) -> str:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(50)
+        return "too late"
+
+    crew.child = agent(deaf, name="child", grace_s=2)
+    async with open_supervisor() as supervisor:
+        await crew.agent.arun(asked)
+        await trio.sleep(1)
+        report = await crew.runs[0].cancel("stop", grace_s=2)
+        assert report.unstopped == ((asked.id, crew.runs[0].id),)
+        assert trio.current_time() == pytest.approx(3)
+        assert len(supervisor.statistics().unstopped) == 1
+    assert trio.current_time() == pytest.approx(50)
+    assert_ended_once(asked, crew, "cancelled")
+    own = len(crew.requests)
+    assert crew.runs[0].state.usage.requests == 1
+    assert asked.usage.requests == own + 1
+    assert sum(entry.usage.requests for entry in late(asked)) == 1
