@@ -119,9 +119,11 @@ def test_every_command_that_the_docs_name_exists() -> None:
         assert CliRunner().invoke(main, [name, "--help"]).exit_code == 0
 
 
+PROMISES = (ROOT / "docs" / "pages" / "promises.md").read_text("utf-8")
+
+
 def test_every_test_that_the_promises_name_exists() -> None:
-    promises = (ROOT / "docs" / "pages" / "promises.md").read_text("utf-8")
-    named = set(re.findall(r"`(test_\w+)`", promises))
+    named = set(re.findall(r"`(test_\w+)`", PROMISES))
     existing = {
         name
         for path in (ROOT / "tests").rglob("test_*.py")
@@ -129,3 +131,9 @@ def test_every_test_that_the_promises_name_exists() -> None:
     }
     assert named
     assert named <= existing
+
+
+def test_each_of_the_promises_names_a_test() -> None:
+    sections = re.split(r"^### P(\d+) ", PROMISES, flags=re.MULTILINE)[1:]
+    assert [int(number) for number in sections[::2]] == list(range(1, 15))
+    assert all("`test_" in section for section in sections[1::2])
