@@ -102,10 +102,7 @@ class _Fan:
 
     async def run(self) -> tuple[ChildResult, ...]:
         """Start them, and wait for all; a cancel stops and joins them first."""
-        for _ in range(min(self.window, len(self._waiting))):
-            self._start_next()
-        if not self._running:
-            self._over.set()
+        self._fill()
         try:
             await self._over.wait()
         except trio.Cancelled:
@@ -116,6 +113,13 @@ class _Fan:
         if self.failed is not None:
             raise self.failed
         return tuple(result for result in self.results if result is not None)
+
+    def _fill(self) -> None:
+        """Start what the window has room for; one that cannot start takes none."""
+        while self._waiting and len(self._running) < self.window:
+            self._start_next()
+        if not self._running:
+            self._over.set()
 
     def _start_next(self) -> None:
         index, prompt = self._waiting.popleft()
@@ -139,10 +143,7 @@ class _Fan:
             error, answer = raised, None
         result = _result(prompt, ended.id, error, answer=answer, usage=ended.usage)
         self._done(index, result)
-        while self._waiting and len(self._running) < self.window:
-            self._start_next()
-        if not self._running:
-            self._over.set()
+        self._fill()
 
     def _done(self, index: int, result: ChildResult) -> None:
         self.results[index] = result

@@ -202,3 +202,23 @@ async def test_a_cancel_stops_all_and_counts_what_they_used(
     assert state.usage.requests == 4
     for child_id in result.child_ids:
         assert state.child(child_id).pending_calls == ()
+
+
+@pytest.mark.parametrize("window", [1, 2, None])
+async def test_a_fan_of_children_that_cannot_start_has_a_result_for_each(
+    window: int | None,
+) -> None:
+    inner = quiet(FunctionModel(lambda _: "unasked"))
+    outcomes: list[str] = []
+
+    @tool
+    async def fan() -> str:
+        """Ask for three children where there may be none."""
+        results = await afan_out(inner, ["a", "b", "c"], max_running=window)
+        outcomes.extend(result.outcome for result in results)
+        return "all refused"
+
+    model = FakeModel([tool_call("fan"), "done"])
+    agent = quiet(model, tools=[fan], limits=Limits(children=0))
+    assert await agent.arun(State(messages=[Message.user("go")])) == "done"
+    assert outcomes == ["error"] * 3
