@@ -7,8 +7,8 @@
    history.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import attrs
@@ -19,12 +19,13 @@ from protocol import AgentInfo, Reply
 from . import _ask, _settings
 from ._drive import drive
 from ._fan_out import ChildResult, afan_out
-from ._inside import bind, library_of, run_of, set_run, value_of_state
+from ._inside import bind, library_of, run_of, value_of_state
 from ._limits import Limits
 from ._loop import adefault_loop, default_loop
 from ._node import current
 from ._run_node import PlainBody, RunNode, as_state
 from ._state import State
+from ._step import step_of
 from ._stream import Stream, open_stream
 from ._supervisor import GRACE_S, Supervisor, around, open_supervisor
 from ._sync import from_plain, run_from_plain
@@ -122,8 +123,7 @@ class Agent:
         base_url: str | None = None,
         client: Any = None,
     ) -> None:
-        given = {k: v for k, v in locals().items() if k != "self"}
-        settings = _settings.checked(given)
+        settings = _settings.checked({k: v for k, v in locals().items() if k != "self"})
         make: Any = getattr(self, "__attrs_init__")  # noqa: B009 - attrs makes it
         make(**settings, **_settings.derived(settings))
 
@@ -247,7 +247,7 @@ class Agent:
         mine = run_of(state)
         if mine is not None and mine.is_here():
             return await think(mine, self.model, self.system, specs)
-        async with self._step(state) as node:
+        async with step_of(self, state) as node:
             return await think(node, self.model, self.system, specs)
 
     def think(self, state: State, tools: Sequence[Any] | None = None) -> Reply:
@@ -269,7 +269,7 @@ class Agent:
             if value.open is not None:
                 await self.settle_calls(mine)
             return
-        async with self._step(state) as node:
+        async with step_of(self, state) as node:
             await self.settle_calls(node)
 
     def use_tools(self, state: State) -> None:
@@ -303,7 +303,7 @@ class Agent:
             OutputError: no answer fitted; it lists the last one's faults.
             ValueError: calls have no result yet, or the State is finished.
         """
-        async with self._step(state) as node:
+        async with step_of(self, state) as node:
             return await _ask.ask(node, self, prompt, returns, retries)
 
     def ask(
@@ -319,7 +319,7 @@ class Agent:
             NoHumanError: there is nobody to ask.
             OutputError: the answer is not of the type asked for.
         """
-        async with self._step(state) as node:
+        async with step_of(self, state) as node:
             return await _ask.ask_human(node, prompt, returns)
 
     def ask_human(self, state: State, prompt: str, returns: Any = str) -> Any:
@@ -334,7 +334,7 @@ class Agent:
         Raises:
             ValueError: calls are pending.
         """
-        async with self._step(state) as node:
+        async with step_of(self, state) as node:
             await _ask.compact(node, self, instructions)
 
     def compact(self, state: State, instructions: str | None = None) -> None:
@@ -348,36 +348,6 @@ class Agent:
         leaving the block early stops the run, joins it, and leaves nothing behind.
         """
         return open_stream(self, as_state(prompt))
-
-    @asynccontextmanager
-    async def _step(self, state: State) -> AsyncGenerator[RunNode, None]:
-        """The run that a step belongs to; a step outside of any gets a node of its own.
-
-        Such a node records no start: it is this one step and nothing else.
-        """
-        node = run_of(state)
-        if node is not None:
-            with node.step():
-                yield node
-            return
-        supervisor = around.get()
-        if supervisor is None:
-            async with open_supervisor(grace_s=self.grace_s), self._step(state) as node:
-                yield node
-            return
-        node = RunNode(supervisor, current.get(), self, state)
-        set_run(state, node)
-        token = current.set(node)
-        try:
-            self.bind_store(node)
-            with node.scope:
-                yield node
-        finally:
-            current.reset(token)
-            node.release()
-            supervisor.forget(node)
-        if node.scope.cancelled_caught:
-            raise node.cancelled()
 
     # For the tree
 

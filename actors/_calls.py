@@ -56,7 +56,7 @@ class CallNode(Node):
         self.state = state
         self.call = call
         self.place = place
-        self.child_ids: list[str] = []
+        self.child_ids: dict[str, None] = {}  # in order, each once
         self.usage = NO_USAGE
         self.reported = NO_USAGE
         self.outcome: ToolOutcomeKind | None = None
@@ -85,8 +85,8 @@ class CallNode(Node):
         return now.calls.started(value.size, self.call.id) is not None
 
     def add_child(self, child_id: str, child: "State") -> None:
-        """A subagent joined below this call."""
-        self.child_ids.append(child_id)
+        """A subagent joined below this call; the same one may join again."""
+        self.child_ids[child_id] = None
         adopt_child(self.state, child)
 
     def spent(self, usage: Usage) -> None:

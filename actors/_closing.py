@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def close_driven(run: "RunNode", reason: str | None) -> None:
     """Close the State that a run drives, from any thread, and stop the run.
 
-    What is open is closed first, so that nothing is pending in a closed State.
+    What is open is closed first, so that nothing is pending in a closed State. Steps
+    outside of any run are stopped like a run.
     """
     why = "its State was closed" + ("" if reason is None else f": {reason}")
     box = mailbox(run.state)
@@ -31,7 +32,11 @@ def close_driven(run: "RunNode", reason: str | None) -> None:
             return
         close_open(run, f"(cancelled: {why})", "cancelled", RunCancelled(why))
         box.close(reason)
-    stop = Stop(why, "cancelled", run.agent.grace_s)
+    for each in tuple(run.beside or (run,)):
+        _stop(each, Stop(why, "cancelled", each.agent.grace_s))
+
+
+def _stop(run: "RunNode", stop: Stop) -> None:
     if in_trio_run() and current_trio_token() is run.supervisor.token:
         run.stop_tree(stop)
     else:

@@ -59,6 +59,7 @@ ACTORS_LEVELS = (
         "_agent",
         "_background",
         "_loop",
+        "_step",
         "_stream",
         "_sync",
         "_ask",

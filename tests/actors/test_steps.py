@@ -1,0 +1,105 @@
+"""Steps that somebody takes by hand, outside of any run."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import trio
+
+from actors import ActorClosed, Agent, Message, State, open_supervisor, tool
+from actors._inside import run_of
+from actors.testing import FakeModel, tool_call
+
+
+def quiet(replies: list[Any], **settings: Any) -> Agent:
+    return Agent(FakeModel(replies), **{"reporter": None, "human": None, **settings})
+
+
+def begun() -> State:
+    return State(messages=[Message.user("go")])
+
+
+async def side_by_side(*steps: Callable[[], Awaitable[Any]]) -> list[Any]:
+    """What came of each step: its value, or what it raised."""
+    came: list[Any] = [None] * len(steps)
+
+    async def take(index: int) -> None:
+        try:
+            came[index] = await steps[index]()
+        except Exception as error:
+            came[index] = error
+
+    async with trio.open_nursery() as nursery:
+        for index in range(len(steps)):
+            nursery.start_soon(take, index)
+    return came
+
+
+async def slow(_request: object) -> str:
+    for _ in range(5):
+        await trio.lowlevel.checkpoint()
+    return "slow"
+
+
+@pytest.mark.parametrize("supervised", [True, False])
+async def test_thinks_outside_of_any_run_are_all_answered(supervised: bool) -> None:
+    agent, state = quiet([slow, slow, slow]), begun()
+
+    async def think() -> str:
+        return (await agent.athink(state)).text
+
+    if supervised:
+        async with open_supervisor():
+            came = await side_by_side(think, think, think)
+    else:
+        came = await side_by_side(think, think, think)
+    assert came == ["slow"] * 3
+    assert state.usage.requests == 3
+    assert run_of(state) is None
+
+
+async def test_a_think_that_fails_leaves_the_next_one_alone() -> None:
+    agent, state = quiet([OSError("no answer"), slow]), begun()
+    came = await side_by_side(lambda: agent.athink(state), lambda: agent.athink(state))
+    assert sorted(type(each).__name__ for each in came) == ["OSError", "Reply"]
+    assert state.phase == "idle"
+    assert run_of(state) is None
+
+
+async def test_closing_a_state_stops_every_step_of_it() -> None:
+    async def never(_request: object) -> str:
+        await trio.sleep_forever()
+        raise AssertionError("it sleeps")
+
+    agent, state = quiet([never, "unread"]), begun()
+
+    async def close() -> None:
+        while not state.statistics().waiting:
+            await trio.lowlevel.checkpoint()
+        state.close("enough")
+
+    async def think() -> object:
+        return await agent.athink(state)
+
+    *came, _ = await side_by_side(think, think, close)
+    assert [type(each) for each in came] == [ActorClosed, ActorClosed]
+    assert all("enough" in str(each) for each in came)
+    assert state.phase == "idle"
+
+
+async def test_steps_side_by_side_in_a_call_are_counted_once() -> None:
+    below, inner = begun(), quiet([slow, slow])
+
+    @tool
+    async def both() -> str:
+        """Think twice about one State, at once."""
+        await side_by_side(lambda: inner.athink(below), lambda: inner.athink(below))
+        return "thought"
+
+    state = begun()
+    agent = quiet([tool_call("both"), "done"], tools=[both])
+    assert await agent.arun(state) == "done"
+    assert below.usage.requests == 2
+    assert state.usage.requests == 4
+    (result,) = [entry for entry in state.history if entry.kind == "tool_result"]
+    assert result.child_ids == (below.id,)
