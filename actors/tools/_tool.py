@@ -16,6 +16,7 @@ import msgspec
 from actors.models._model import ToolSpec
 from protocol import FrozenDict
 
+from ._asyncio import for_trio
 from ._docstring import read_docstring
 from ._schema import Arguments, arguments_of, function_of
 from ._settings import OnError, check_name, check_settings
@@ -243,7 +244,7 @@ def _tool_of(
     )
     return _made(
         **dict(settings) | msgspec.structs.asdict(spec),
-        fn=fn,
+        fn=for_trio(fn) if settings["asyncio"] else fn,
         is_async=is_async,
         hidden=arguments.hidden,
         spec=spec,
