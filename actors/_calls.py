@@ -29,19 +29,16 @@ DEAF = "and it did not stop within its grace"
 class CallNode(Node):
     """One call of a State's open turn."""
 
-    __slots__ = (
-        "call",
-        "child_ids",
-        "error",
-        "has_thread",
-        "is_cut",
-        "outcome",
-        "place",
-        "reported",
-        "state",
-        "timeout",
-        "usage",
-    )
+    usage = NO_USAGE
+    """What its subagents have used."""
+    reported = NO_USAGE
+    """As much of it as its entries have said."""
+    outcome: ToolOutcomeKind | None = None
+    error: BaseException | None = None
+    has_begun = False
+    has_thread = False
+    is_cut = False
+    timeout: trio.CancelScope | None = None
 
     def __init__(
         self,
@@ -57,14 +54,6 @@ class CallNode(Node):
         self.call = call
         self.place = place
         self.child_ids: dict[str, None] = {}  # in order, each once
-        self.usage = NO_USAGE
-        self.reported = NO_USAGE
-        self.outcome: ToolOutcomeKind | None = None
-        self.error: BaseException | None = None
-        self.has_thread = False
-        self.timeout: trio.CancelScope | None = None
-        self.has_begun = False
-        self.is_cut = False
 
     @property
     def key(self) -> str:

@@ -11,6 +11,7 @@ from contextlib import (
     ExitStack,
     contextmanager,
     nullcontext,
+    suppress,
 )
 from typing import TYPE_CHECKING
 
@@ -81,9 +82,12 @@ async def _begins_again(node: RunNode) -> bool:
 
 
 def give_back(node: RunNode) -> None:
+    """Give back the place of a run, if it has one."""
     places = node.supervisor.places
-    if places is not None and node in places.statistics().borrowers:
-        places.release_on_behalf_of(node)
+    if places is not None:
+        # Asking first would copy the list of all that have one.
+        with suppress(RuntimeError):
+            places.release_on_behalf_of(node)
 
 
 async def claim(agent: "Agent", node: RunNode) -> None:

@@ -7,7 +7,7 @@
 3. A node that is being stopped takes no new children.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -41,25 +41,25 @@ class Stop:
 class Node:
     """One thing that runs, under one supervisor."""
 
-    __slots__ = (
-        "_childless",
-        "_done",
-        "_scope",
-        "accounts",
-        "audience",
-        "children",
-        "depth",
-        "ended",
-        "has_begun",
-        "has_deaf",
-        "id",
-        "on_end",
-        "parent",
-        "stop",
-        "supervisor",
-        "until",
-        "waits_for",
-    )
+    # What few nodes need stands in the class until a node has its own: making one is on
+    # the path of every call.
+    depth = 0
+    accounts: Accounts = ()
+    audience: "Audience" = ()
+    stop: Stop | None = None
+    until: float | None = None
+    """When the supervisor gives it up, on trio's clock."""
+    waits_for: tuple["Node", ...] = ()
+    has_begun = True
+    has_deaf = False
+    """Whether something below did not stop, and was named."""
+    ended = False
+    on_end: Callable[[Any], None] | None = None
+    """Told once, at the end."""
+    _scope: trio.CancelScope | None = None
+    _done: trio.Event | None = None
+    _childless: trio.Event | None = None
+    children: Mapping["Node", None] = MappingProxyType({})
 
     def __init__(
         self, supervisor: "Supervisor", parent: "Node | None", node_id: str
@@ -67,20 +67,6 @@ class Node:
         self.id = node_id
         self.supervisor = supervisor
         self.parent = parent
-        self.depth = 0
-        self.accounts: Accounts = ()
-        self.audience: Audience = ()
-        self.children: dict[Node, None] = _NOBODY
-        self._scope: trio.CancelScope | None = None
-        self.stop: Stop | None = None
-        self.until: float | None = None
-        self.waits_for: tuple[Node, ...] = ()
-        self.has_begun = True
-        self.has_deaf = False
-        self.ended = False
-        self.on_end: Callable[[Node], None] | None = None
-        self._done: trio.Event | None = None
-        self._childless: trio.Event | None = None
         if parent is not None:
             parent._take(self)
             self.depth = parent.depth
@@ -92,14 +78,16 @@ class Node:
             raise RunCancelled(
                 f"{self.id!r} is being stopped and takes no new children"
             )
-        if self.children is _NOBODY:
-            self.children = {}
-        self.children[child] = None
+        children = self.children
+        if type(children) is not dict:
+            children = self.children = {}
+        children[child] = None
 
     def _drop(self, child: "Node") -> None:
-        if child in self.children:
-            del self.children[child]
-            if not self.children and self._childless is not None:
+        children = self.children
+        if type(children) is dict and child in children:
+            del children[child]
+            if not children and self._childless is not None:
                 self._childless.set()
 
     @property
@@ -128,8 +116,10 @@ class Node:
             self.parent._drop(self)
         if self._done is not None:
             self._done.set()
-        if self.on_end is not None:
-            self.on_end(self)
+        # Told once, and not kept: it knows this node, and would keep it in a circle.
+        on_end, self.on_end = self.on_end, None
+        if on_end is not None:
+            on_end(self)
 
     async def wait_ended(self) -> None:
         """Wait until this has ended. Cancelled, it leaves the node as it is."""
@@ -271,9 +261,6 @@ def _needs(awaited: Node, node: Node) -> bool:
             todo += new
     return False
 
-
-_NOBODY: Any = MappingProxyType({})
-"""The children of most nodes: they share it until they have one."""
 
 Audience: TypeAlias = tuple[Any, ...]
 """The sinks (`actors._telling.Sink`) that hear of what happens in a subtree."""

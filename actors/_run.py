@@ -179,5 +179,5 @@ def picture(nodes: Iterable[Node]) -> tuple[TreeNode, ...]:
                     age_s=age,
                 )
             )
-        todo.extend((child, path) for child in reversed(node.children))
+        todo.extend((child, path) for child in reversed(tuple(node.children)))
     return tuple(found)

@@ -161,7 +161,7 @@ class RunNode(Node):
         self.human = agent.inherited("human", above)
         self.reporter = agent.inherited("reporter", above)
         self._hear(above)
-        self.is_judged = any(level is not None for level in self.levels)
+        self.is_judged = len(self.levels) > 1 or self.levels[0] is not None
 
     def _hear(self, above: "RunNode | None") -> None:
         """Have the own reporter hear of this run, in the place of the one above."""
@@ -233,6 +233,7 @@ class RunNode(Node):
     def end(self) -> None:
         """The run has ended: settle it, then tell whoever waits."""
         self.settle()
+        self.task = None  # it knows this node, and would keep it in a circle
         super().end()
 
     def give_up(self) -> None:
