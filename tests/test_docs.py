@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from actors.cli import main
+from protocol._phases import COLUMNS, TABLE
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "pages").rglob("*.md"))]
@@ -137,3 +138,11 @@ def test_each_of_the_promises_names_a_test() -> None:
     sections = re.split(r"^### P(\d+) ", PROMISES, flags=re.MULTILINE)[1:]
     assert [int(number) for number in sections[::2]] == list(range(1, 15))
     assert all("`test_" in section for section in sections[1::2])
+
+
+def test_the_phase_table_of_the_docs_is_the_one_that_the_code_runs_on() -> None:
+    design = (ROOT / "docs" / "pages" / "design.md").read_text("utf-8")
+    head = f"| command | sent by | {' | '.join(COLUMNS)} |"
+    rows = re.findall(r"^\| `([A-Z]\w+)` \| [^|]+ \| (.+) \|$", design, re.MULTILINE)
+    assert head in design
+    assert rows == [(kind.__name__, " | ".join(row)) for kind, row in TABLE.items()]
