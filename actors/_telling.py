@@ -11,20 +11,18 @@ from ._node import Node
 
 
 class Sink(Protocol):
-    """Where events go: a reporter's queue, or a stream's."""
+    """Where events go: a reporter's queue, or a stream's.
 
-    def wants(self, kind: type[Event]) -> bool:
-        """Whether events of this kind are looked at at all."""
+    ``wants``: whether events of this kind are looked at at all. ``put``: take an event;
+    must be quick and must not raise. ``full``: whether the run should wait before it
+    goes on. ``wait_room``: wait until it is not full.
+    """
 
-    def put(self, event: Event) -> None:
-        """Take an event; must be quick and must not raise."""
-
+    def wants(self, kind: type[Event]) -> bool: ...
+    def put(self, event: Event) -> None: ...
     @property
-    def full(self) -> bool:
-        """Whether the run should wait before it goes on."""
-
-    async def wait_room(self) -> None:
-        """Wait until it is not full."""
+    def full(self) -> bool: ...
+    async def wait_room(self) -> None: ...
 
 
 def tell(node: Node, event: Event) -> None:
