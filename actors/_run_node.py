@@ -352,10 +352,11 @@ def as_state(prompt: "str | State") -> State:
     """
     if isinstance(prompt, State):
         return prompt
-    if isinstance(prompt, str):
-        return State(messages=[Message.user(prompt)])
+    text: Any = prompt  # not every caller has a type checker
+    if isinstance(text, str):
+        return State(messages=[Message.user(text)])
     raise TypeError(
-        f"a run starts from a text or a State, not from a {type(prompt).__name__}"
+        f"a run starts from a text or a State, not from a {type(text).__name__}"
     )
 
 
