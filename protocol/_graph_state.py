@@ -57,7 +57,9 @@ def _recorded(field: Field, value: Any) -> Any:
     return update_to_json(value, field.name)
 
 
-def read_update(kind: type[AgentState], update: GraphUpdate) -> dict[str, Any]:
+def read_update(
+    kind: type[AgentState], update: GraphUpdate, *, fields_only: bool = False
+) -> dict[str, Any]:
     """The update that `record_update` made this of, with its fields' types."""
     table = fields_of(kind)
     read = {
@@ -65,7 +67,7 @@ def read_update(kind: type[AgentState], update: GraphUpdate) -> dict[str, Any]:
         for name, data in update.fields.items()
         if name in table
     }
-    if update.messages is not None:
+    if update.messages is not None and not fields_only:
         read["context"] = list(update.messages)
     return read
 

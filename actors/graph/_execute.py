@@ -66,7 +66,9 @@ async def call_async(node: GraphNode, work: Coroutine[Any, Any, Any]) -> Any:
         grace_s = node.supervisor.grace_s if stop is None else stop.grace_s
         return node.end_within(grace_s)
 
-    return await with_grace(work, until, lambda: None)
+    own = node.parent if node.is_alone else node
+    assert own is not None, "a node runs below its run"
+    return await with_grace(work, until, lambda: None, own.scope)
 
 
 async def call_in_thread(node: GraphNode, work: Callable[[], Any]) -> Any:

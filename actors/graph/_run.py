@@ -165,7 +165,8 @@ class GraphRun:
             self.has_begun = True
             with deadline(node):
                 await self.take_steps(node)
-                await wait_for_background(node)
+                if node.children:
+                    await wait_for_background(node)
         except BaseException as error:  # noqa: BLE001 - kept for whoever waits
             await self._failed(node, error)
         await report_end(as_agent, node)

@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import trio
 
@@ -19,11 +19,17 @@ from actors._run_node import RunNode
 from actors._saving import save
 from protocol import AgentState, GraphRecursionError, Message, RunCancelled
 from protocol._commands import EndGraph, EndStep, Pause
-from protocol._graph_entries import GraphEnd, Interrupt, NodeTask, StepEnd
+from protocol._entry import NO_DATA
+from protocol._graph_entries import (
+    GraphEnd,
+    GraphUpdate,
+    Interrupt,
+    NodeTask,
+    StepEnd,
+)
 from protocol._graph_fold import updates_in_order
 from protocol._graph_state import ContextIndex, changed_json, read_update
 from protocol._graph_value import GraphThread
-from protocol._json import FrozenDict
 from protocol._state_updates import Merged, copy_with, merge_step, merge_update
 
 from ._events import CustomValue, MessageAdded, MessageDelta, NodeUpdate, StateChanged
@@ -35,7 +41,10 @@ from ._work import GraphNode
 if TYPE_CHECKING:
     from ._run import GraphRun
 
-_NOTHING = Merged(FrozenDict())
+_NOTHING = Merged(NO_DATA)
+
+Updates: TypeAlias = Sequence[tuple[str, tuple[GraphUpdate, ...]]]
+"""Nodes with their updates, in the order in which they are merged."""
 
 
 class Steps:
@@ -71,7 +80,6 @@ class Steps:
                 return
         if self.thread.status == "running":
             send(self.node.state, EndGraph(GraphEnd(status="completed")))
-        await save(self.node.state)
 
     def _pauses_before(self, tasks: Sequence[NodeTask]) -> bool:
         if self.thread.passed or not self.plan.interrupt_before:
@@ -129,6 +137,7 @@ class Steps:
 
     async def _alone(self, node: GraphNode) -> None:
         """Run one node in this task; who cancels it cancels the run."""
+        node.is_alone = True
         token = current.set(node)
         try:
             await self._run_node(node)
@@ -170,17 +179,18 @@ class Steps:
     async def _take_effect(self, tasks: Sequence[NodeTask]) -> None:
         run, plan, thread = self.run, self.plan, self.thread
         typed = run.typed()
-        merged = self._merged(thread)
+        updates = updates_in_order(thread)
+        merged = self._merged(typed, updates)
         values = {n: held for n, held in merged.values.items() if n != "context"}
         after = copy_with(typed, values) if values else typed
-        ends = {end.task_id: end for end in thread.done}
 
         def look() -> AgentState:
-            return run.shown(after, merged.added)
+            return run.shown(after, self._added(updates))
 
         routing = Routing(plan, look, run.config, thread.joins)
         next_tasks: tuple[NodeTask, ...] = ()
         if not any(end.completes for end in thread.done):
+            ends = {end.task_id: end for end in thread.done}
             await routing.follow([(t.node, ends[t.id].goto) for t in tasks])
             next_tasks = routing.tasks(str(run.live.value.size))
         fields, context = changed_json(plan.kind, merged)
@@ -190,17 +200,23 @@ class Steps:
         send(self.node.state, EndStep(end))
         run.live.keep(after)
 
-    def _merged(self, thread: GraphThread) -> Merged:
-        kind = self.plan.kind
-        updates = [
-            (node, [read_update(kind, update) for update in given])
-            for node, given in updates_in_order(thread)
-            if given
+    def _merged(self, typed: AgentState, updates: Updates) -> Merged:
+        """What the updates come to; a context that only grows is the fold's matter."""
+        kind, appends = self.plan.kind, self.plan.appends
+        read = [
+            (node, [read_update(kind, update, fields_only=appends) for update in given])
+            for node, given in updates
+            if any(update.fields or not appends for update in given)
         ]
-        if not updates:
-            return _NOTHING
-        index = ContextIndex(self.run.live.value) if self.plan.appends else None
-        return merge_step(self.run.whole(self.run.typed()), updates, index)
+        return merge_step(self.run.whole(typed), read) if read else _NOTHING
+
+    def _added(self, updates: Updates) -> Sequence[Message]:
+        """The messages that the updates add to a context that only grows."""
+        if not self.plan.appends:
+            return ()
+        given = [update for _, several in updates for update in several]
+        messages = [message for each in given for message in each.messages or ()]
+        return ContextIndex(self.run.live.value).fresh(messages)
 
     # Showing
 

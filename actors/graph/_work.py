@@ -39,6 +39,7 @@ class GraphNode(CallNode):
         "copy",
         "emit",
         "failure",
+        "is_alone",
         "plan",
         "questions",
         "task",
@@ -61,6 +62,8 @@ class GraphNode(CallNode):
         self.config = config
         self.copy = copy
         self.emit = emit
+        self.is_alone = False
+        """Whether it runs in the run's own task."""
         self.answers = self.thread.answers
         self.asked: dict[str, int] = {}
         self.questions: tuple[Interrupt, ...] = ()
