@@ -204,7 +204,7 @@ async def a_run_that_does_not_listen_is_taken_over(trial: Trial) -> None:
     tools = tools_of(world)
     calls = [tool_call("deaf", steps=12), tool_call("work", steps=3)]
     agent = world.agent([calls], tools=tools.values(), busy="interrupt", grace_s=0)
-    agent.model.deaf = 12  # type: ignore[attr-defined] # a Scripted
+    agent.model.deaf = 12
     state = world.root(agent)
     async with open_supervisor() as supervisor:
         runs: list[Run] = []

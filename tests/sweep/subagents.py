@@ -61,7 +61,7 @@ async def no_time_for_a_deaf_model(trial: Trial) -> None:
     """The reply comes when nobody waits for it any more."""
     world = world_of(trial)
     child = world.agent(["fine"], name="child", grace_s=0)
-    child.model.deaf = 9  # type: ignore[attr-defined] # a Scripted
+    child.model.deaf = 9
     agent = world.agent(
         [[tool_call("child", prompt=text) for text in "ab"]], tools=[child], grace_s=0
     )
@@ -163,9 +163,7 @@ def fan(
         """Ask three at once."""
         begun(world)
         prompts = ["long", "failing", "short"]
-        seen.append(
-            await afan_out(child, prompts, policy=policy, max_running=2)  # type: ignore[arg-type] # one of the policies
-        )
+        seen.append(await afan_out(child, prompts, policy=policy, max_running=2))
         return "asked"
 
     agent = world.agent(

@@ -98,7 +98,7 @@ async def run_until(agent: Agent, state: State, reached: trio.Event) -> None:
 @pytest.mark.parametrize("chain", [chain_of_agents, chain_of_runs])
 async def test_a_chain_of_1_000_agents_runs_and_is_summed(chain: object) -> None:
     world = World()
-    agent = chain(world, world.agent(["bottom"], name="leaf"))  # type: ignore[operator] # of a table
+    agent = chain(world, world.agent(["bottom"], name="leaf"))
     state = world.root(agent)
     assert await agent.arun(state) == "done"
     assert state.usage.requests == 2 * (CHAIN - 1) + 1
@@ -109,7 +109,7 @@ async def test_a_chain_of_1_000_agents_runs_and_is_summed(chain: object) -> None
 @pytest.mark.parametrize("chain", [chain_of_agents, chain_of_runs])
 async def test_a_chain_of_1_000_agents_is_cancelled_and_summed(chain: object) -> None:
     world, reached = World(), trio.Event()
-    agent = chain(world, waiting_leaf(world, reached))  # type: ignore[operator] # of a table
+    agent = chain(world, waiting_leaf(world, reached))
     state = world.root(agent)
     await run_until(agent, state, reached)
     assert state.usage.requests == CHAIN
