@@ -135,7 +135,8 @@ def saved_turn_by_turn(store: Store, turns: int) -> State:
     state = State(id="long", history=history)
     bodies = [encode_entry(entry) for entry in history]
     for turn in range(turns - 1):
-        store.write("long", bodies[3 * turn : 3 * turn + 3], LEASE, expected=3 * turn)
+        begin = 3 * turn
+        store.write("long", bodies[begin : begin + 3], info(turn), expected=begin)
     loaded = store.load("long")
     for _ in range(3):
         loaded.add_message(Message.user(QUESTION))
@@ -143,7 +144,24 @@ def saved_turn_by_turn(store: Store, turns: int) -> State:
     return state
 
 
-LEASE = {"epoch": 1, "writer": "bench", "updated": 1.0}
+def info(turn: int) -> dict[str, object]:
+    """What a save tells beside the entries, and how much of it changes each time."""
+    return {
+        "epoch": 1,
+        "writer": "bench",
+        "entries": 3 * turn,
+        "updated": AT.timestamp() + turn,
+        "turn": turn,
+        "phase": "idle",
+        "finished": False,
+        "agent": "bench",
+        "model": "openai/large",
+        "title": QUESTION,
+        "requests": turn,
+        "input_tokens": 800 * turn,
+        "output_tokens": 100 * turn,
+        "cost": 0.0031 * turn,
+    }
 
 
 def sizes(scale: Scale) -> Iterator[Row]:
