@@ -71,17 +71,23 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
     out = given["out"] or tasks.with_name("results.jsonl")
     chosen = _agent(agent, given)
     good, bad = _read(tasks)
+    names = [task.id for task in good]
     with _opened(store) as kept, Spool() as spool:
         crew = Fleet(_plan(chosen.copy(store=kept), good, given), spool)
         shift = Shift(crew, _console(quiet=given["quiet"]))
-        names = [task.id for task in good]
         try:
-            trio.run(shift.work, lambda: spool.write_to(out, names))
+            # Ctrl+C is a signal that the shift listens to; what guards every task
+            # against it otherwise is a seventh of what a switch costs.
+            trio.run(
+                shift.work,
+                lambda: spool.write_to(out, names),
+                restrict_keyboard_interrupt_to_checkpoints=True,
+            )
+            shift.sum_up(out)
             if given["report"]:
                 write_report(kept, names, given["report"], title=tasks.name)
         except (OSError, StoreDamaged) as fault:
             raise click.ClickException(told(fault)) from fault
-    shift.sum_up(out)
     raise SystemExit(shift.exit_code(faults=bool(bad)))
 
 

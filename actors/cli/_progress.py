@@ -149,7 +149,7 @@ def _painted(picture: Picture) -> Group:
         Text.assemble((f"{label} ", "dim"), (value, _style(label, value)))
         for label, value in picture.parts()
     ]
-    return Group(top, Text("   ").join(parts))
+    return Group(top, Text("  ").join(parts))
 
 
 def _style(label: str, value: str) -> str:

@@ -14,7 +14,10 @@ from ._progress import Progress, in_time, used
 STOPPED = 130
 """The exit code of a program that Ctrl+C ended, as shells have it."""
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_REASONS: dict[int, str] = {
+    signal.SIGINT: "Ctrl+C was pressed",
+    signal.SIGTERM: "the process was told to end",
+}
 
 
 class Shift:
@@ -64,18 +67,17 @@ class Shift:
         nursery.start_soon(show, self._console)
 
     async def _listen(self) -> None:
-        with trio.open_signal_receiver(*_SIGNALS) as pressed:
-            async for _ in pressed:
+        with trio.open_signal_receiver(*_REASONS) as pressed:
+            async for number in pressed:
                 self._presses += 1
-                if self._presses == 1:
-                    self._fleet.stop("stopped by Ctrl+C")
-                    self._say(
-                        f"stopping: {len(self._fleet.running):,} running tasks have "
-                        f"{GRACE_S:g} s to end; Ctrl+C again stops now"
-                    )
-                else:
+                if self._presses == 2:
                     break
-            self._fleet.stop_now("stopped by Ctrl+C, twice")
+                self._fleet.stop(_REASONS[number])
+                self._say(
+                    f"stopping: {len(self._fleet.running):,} running tasks have "
+                    f"{GRACE_S:g} s to end; Ctrl+C again stops now"
+                )
+            self._fleet.stop_now("Ctrl+C was pressed twice")
             await self._fleet.over.wait()
             if self._fleet.threads():
                 self._leave()

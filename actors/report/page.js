@@ -12,6 +12,7 @@ const TOLD = {request: "model", tool: "tool", child: "waits for a subagent",
 const STATUSES = ["failed", "damaged", "missing", "cut off", "cancelled", "stopped", "done"];
 const ROW = 24;            // pixels, as in the style
 const GROUP_MIN = 60;      // more siblings than fit on a screen are shown as groups
+const OPEN_MAX = 20;       // so many that went wrong are shown at once, below their group
 const STEPS_MAX = 200;     // spans of one agent shown at first
 const ENTRIES_MAX = 400;   // entries of one history shown at first
 const style = getComputedStyle(document.documentElement);
@@ -517,8 +518,8 @@ function fillHead() {
   const active = data.pieces.reduce((sum, [start, end]) => sum + end - start, 0);
   const deepest = agents.reduce((most, agent) => Math.max(most, agent.depth), 0);
   byId("tiles").append(
-    tile(agents.length.toLocaleString("en"), "agents"),
-    tile(roots.length.toLocaleString("en"), "roots"),
+    tile(agents.length.toLocaleString("en"), agents.length === 1 ? "agent" : "agents"),
+    tile(roots.length.toLocaleString("en"), roots.length === 1 ? "root" : "roots"),
     tile(deepest.toLocaleString("en"), deepest === 1 ? "level below" : "levels below"),
     tile(inTime(active * 1000), "time at work"),
     tile(inCount(total[0]), "requests"),
@@ -565,7 +566,8 @@ function begin() {
   shown = agents.map(() => true);
   const top = items(roots, 0, "");
   for (const item of top) {
-    if (item.members && (top.length === 1 || item.state !== "done")) open.add(item.key);
+    const few = item.members && item.members.length <= OPEN_MAX && item.state !== "done";
+    if (item.members && (top.length === 1 || few)) open.add(item.key);
   }
   watchDrag(byId("activity"));
   byId("unzoom").onclick = () => zoomTo(0, data.length);

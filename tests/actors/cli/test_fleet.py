@@ -139,22 +139,20 @@ def test_a_limit_of_the_fleet_counts_what_was_used_before() -> None:
 
 
 def test_a_task_that_takes_too_long_is_stopped() -> None:
-    tasks("wait", "go")
-    assert fleet("waiter", "--timeout-s", 0.05).exit_code == 1
-    waited, went = results()
+    tasks("wait")
+    assert fleet("waiter", "--timeout-s", 0.02).exit_code == 1
+    (waited,) = results()
     assert (waited["status"], waited["stopped"]) == ("stopped", "budget")
-    assert went["status"] == "done"
 
 
 def test_at_the_deadline_what_runs_is_cancelled_and_can_go_on() -> None:
-    tasks("wait", "go", "wait too")
-    done = fleet("waiter", "--deadline-s", 0.05)
+    tasks("wait", "wait too")
+    done = fleet("waiter", "--deadline-s", 0.02)
     assert done.exit_code == 1
-    assert [line["status"] for line in results()] == ["cancelled", "done", "cancelled"]
-    assert "the deadline of 0.05 s is over" in results()[0]["error"]
+    assert [line["status"] for line in results()] == ["cancelled", "cancelled"]
+    assert "stopped: the deadline of 0.02 s is over" in done.output
     assert "2 tasks are left: run the same command again" in done.output
     assert fleet("waiter").exit_code == 0
-    assert results()[0]["answer"] == "not waiting"
 
 
 def test_what_a_loop_returns_is_the_answer_and_is_kept() -> None:
