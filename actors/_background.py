@@ -25,7 +25,7 @@ from ._run import Run
 from ._run_node import RunNode, as_state, check_can_run
 from ._state import State
 from .tools._results import to_content
-from .tools._subagent import CAUSE_CHARACTERS, in_words
+from .tools._subagent import CAUSE_CHARACTERS, in_words, is_agent
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -148,9 +148,14 @@ class Background(Node):
 
 
 def run_again(run: RunNode) -> None:
-    """Run the State of a run that has ended once more, for what it has not read."""
+    """Run the State of a run that has ended once more, for what it has not read.
+
+    A run on its own is not run again, and neither is a graph, which has no model.
+    """
     state = run.state
-    if run.is_alone or state.finished or state.closed or run.supervisor.closed:
+    if run.is_alone or run.supervisor.closed or not is_agent(run.agent):
+        return
+    if state.finished or state.closed:
         return
     again = RunNode(run.supervisor, None, run.agent, state)
     again.background = run.background
