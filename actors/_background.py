@@ -23,6 +23,7 @@ from ._inside import run_of, send
 from ._node import Node, Stop, current
 from ._run import Run
 from ._run_node import RunNode, as_state, check_can_run
+from ._saving import save_soon
 from ._state import State
 from .tools._results import to_content
 from .tools._subagent import CAUSE_CHARACTERS, in_words, is_agent
@@ -115,6 +116,7 @@ class Background(Node):
         owner = self._owner()
         if owner is not None:
             send(owner.run.state, EndChild(end_of(child), child.usage))
+            save_soon(self.supervisor, owner.run.state)
             owner._have_it_read()
         self.end_if_empty()
 

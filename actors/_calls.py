@@ -16,6 +16,7 @@ from protocol._value import Calling
 
 from ._inside import adopt_child, mailbox, send, value_of_state
 from ._node import Node
+from ._saving import save_soon
 
 if TYPE_CHECKING:
     from ._state import State
@@ -116,6 +117,7 @@ class CallNode(Node):
         self.reported = self.usage
         with suppress(ActorClosed):
             send(self.state, ReportLate(self.call, content, outcome, usage=grown))
+            save_soon(self.supervisor, self.state)
 
     def how_stopped(self) -> tuple[ToolOutcomeKind, str]:
         """The outcome of a call that was cancelled, and why it was, in words."""

@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from actors import (
+    MemoryStore,
     RunCancelled,
     ToolError,
     ToolResult,
@@ -182,3 +183,16 @@ async def test_a_thread_that_waits_for_a_child_frees_its_place_for_it() -> None:
             assert await supervisor.start(root, asked).wait() == "root is done"
     assert [entry.content for entry in results(asked)] == ["middle is done"]
     assert_whole(asked)
+
+
+async def test_a_late_value_is_durable_though_its_run_has_ended() -> None:
+    asked, store = state(), MemoryStore()
+    with held() as tools:
+        root = agent(call("slow"), "never", tools=[tools.slow], store=store)
+        async with open_supervisor() as supervisor:
+            run = supervisor.start(root, asked)
+            await tools.wait_started()
+            await run.cancel()
+            tools.let_go.set()
+    assert len(late(asked)) == 1
+    assert (await store.aload(asked.id)).history == asked.history

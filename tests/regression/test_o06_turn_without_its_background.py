@@ -468,3 +468,23 @@ async def test_what_a_deaf_child_uses_after_its_end_comes_as_a_late_result(
     assert crew.runs[0].state.usage.requests == 1
     assert asked.usage.requests == own + 1
     assert sum(entry.usage.requests for entry in late(asked)) == 1
+
+
+@pytest.mark.parametrize("owner", ["alone", "finished", "interrupted"])
+async def test_the_end_of_a_child_is_durable_though_no_run_follows(
+    autojump_clock: trio.testing.MockClock, owner: str
+) -> None:
+    store = MemoryStore()
+    second = call("slow") if owner == "interrupted" else "on its way"
+    crew, asked = Crew([call("send")], second, "I see", store=store), state()
+    if owner == "alone":
+        await crew.agent.arun(asked)
+    else:
+        async with open_supervisor() as supervisor:
+            run = supervisor.start(crew.agent, asked)
+            await trio.sleep(1)
+            await run.interrupt()
+            asked.finish("over")
+    assert_ended_once(asked, crew)
+    loaded = await store.aload(asked.id)
+    assert loaded.history == asked.history
