@@ -7,7 +7,7 @@
    history.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -200,9 +200,9 @@ class Agent:
             await trio.lowlevel.checkpoint_if_cancelled()
         return node.result()
 
-    async def drive(self, node: RunNode) -> None:
+    def drive(self, node: RunNode) -> Awaitable[None]:
         """Run a node of the tree in this task; raises only a cancel."""
-        await drive(self, node)
+        return drive(self, node)
 
     def run(self, prompt: str | State) -> Any:
         """The same as `arun`, from plain code; the loop's body runs in this thread.
@@ -216,11 +216,12 @@ class Agent:
         _settings.check_loop(self.loop, wanted_async=False)
         return run_from_plain(self, as_state(prompt), self.loop or default_loop)
 
-    async def run_loop(self, node: RunNode) -> Any:
+    def run_loop(self, node: RunNode) -> Awaitable[Any]:
         """Do what the loop says, in this task or in the plain thread that asked."""
         if node.plain is not None:
-            return await node.plain(self, node.state)
-        return await (self.loop or adefault_loop)(self, node.state)
+            return node.plain(self, node.state)
+        looped: Awaitable[Any] = (self.loop or adefault_loop)(self, node.state)
+        return looped
 
     # Steps of a run
 

@@ -121,12 +121,14 @@ class Gate:
     """What agents of one model key share; made by `gate_for` alone."""
 
     def __init__(self, key: str, model: Model) -> None:
-        now = trio.current_time()
+        self._time = trio.lowlevel.current_clock().current_time
+        now = self._time()
         requests, tokens = model.requests_per_minute, model.tokens_per_minute
         self.key = key
         self._slots = Slots()
         self._requests = None if requests is None else Pace(requests, now)
         self._tokens = None if tokens is None else Pace(tokens, now)
+        self._is_paced = requests is not None or tokens is not None
         self._usual_tokens = 0.0  # of one request, as seen lately
         self._usual_s = 1.0  # from request to reply, as seen lately
         self._open_at = -inf
@@ -146,31 +148,36 @@ class Gate:
             limit=self._slots.limit,
             running=self._slots.running,
             waiting=len(self._waiting),
-            paused_s=max(0.0, self._open_at - trio.current_time()),
+            paused_s=max(0.0, self._open_at - self._time()),
             sent=self._sent,
             refused=self._refused,
         )
 
     def enter_nowait(self) -> float | None:
         """Take a slot if there is one and nobody waits; gives the time, else None."""
-        now = trio.current_time()
-        if self._waiting or self._free_at(now) > now:
-            return None
-        self._take(now)
+        now = self._time()
+        if self._refused or self._is_paced:
+            if self._waiting or self._free_at(now) > now:
+                return None
+            self._take(now)
+            return now
+        # Nobody was ever refused and nothing bounds the pace: there is room.
+        self._slots.running += 1
+        self._sent += 1
         return now
 
     async def enter(self, on_event: OnEvent) -> float:
         """Take a slot in order, where `enter_nowait` gave none; gives the time."""
-        now = trio.current_time()
+        now = self._time()
         if self._spread_s and self._open_at > now:
             on_event(_wait(self._open_at - now))
         waiter = _Waiter()
         self._waiting[waiter] = None
         try:
-            while (at := self._turn_of(waiter)) > trio.current_time():
+            while (at := self._turn_of(waiter)) > self._time():
                 with trio.move_on_at(at):
                     await waiter.wait()
-            now = trio.current_time()
+            now = self._time()
             self._take(now)
         finally:
             del self._waiting[waiter]
@@ -180,12 +187,14 @@ class Gate:
     def leave(self) -> None:
         """Give the slot back."""
         self._slots.running -= 1
-        self._wake_first()
+        if self._waiting:
+            self._wake_first()
 
     def answered(self, started: float, usage: Usage) -> None:
         """Count a reply to what was sent then; before its slot is given back."""
-        self._slots.answered()
-        now = trio.current_time()
+        if self._slots.limit is not None:
+            self._slots.answered()
+        now = self._time()
         self._usual_s += (now - started - self._usual_s) * 0.2
         if self._tokens is not None:
             tokens = usage.total_tokens
@@ -201,7 +210,7 @@ class Gate:
         self._refused += 1
         self._slots.refused()
         if error.retry_after_s:
-            open_at = trio.current_time() + error.retry_after_s
+            open_at = self._time() + error.retry_after_s
             if open_at > self._open_at:
                 self._open_at = open_at
                 self._spread_s = min(SPREAD * error.retry_after_s, SPREAD_MAX_S)
@@ -228,7 +237,7 @@ class Gate:
 
     def _turn_of(self, waiter: _Waiter) -> float:
         first = next(iter(self._waiting))
-        return self._free_at(trio.current_time()) if waiter is first else inf
+        return self._free_at(self._time()) if waiter is first else inf
 
     def _take(self, now: float) -> None:
         self._slots.running += 1

@@ -123,8 +123,9 @@ class Mailbox:
                 if self.value is value and self._closed is closed:
                     self.value = new
                     break
-            for told in self._listeners:
-                told.tell(self.value)
+            if self._listeners:
+                for told in self._listeners:
+                    told.tell(self.value)
             if self._waiting:
                 self._wake_next()
             return new

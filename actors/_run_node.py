@@ -49,7 +49,7 @@ class Runner(Protocol):
     async def fan_out(
         self, prompts: Iterable[str], **options: Any
     ) -> tuple[Any, ...]: ...
-    async def drive(self, node: "RunNode") -> None: ...
+    def drive(self, node: "RunNode") -> Awaitable[None]: ...
 
 
 def run_above(node: Node | None) -> "RunNode | None":
@@ -138,7 +138,7 @@ class RunNode(Node):
         self.plain: PlainBody | None = None
         self.restarts: Restarts | None = None
         self.task: trio.lowlevel.Task | None = None
-        self.steps: list[trio.CancelScope] = []
+        self.steps: dict[trio.CancelScope, None] | None = None
         self.beside: list[RunNode] | None = None
         self._inherit(run_above(parent) if above is None else above)
         if owner is not None:
@@ -304,11 +304,12 @@ class RunNode(Node):
             yield
             return
         with trio.CancelScope() as scope:
-            self.steps.append(scope)
+            steps = self.steps = {} if self.steps is None else self.steps
+            steps[scope] = None
             try:
                 yield
             finally:
-                self.steps.remove(scope)
+                del steps[scope]
         if scope.cancelled_caught:
             raise self.cancelled()
 
@@ -321,7 +322,7 @@ class RunNode(Node):
         super().cancel(stop)
         if self.background is not None and stop.background:
             self.background.stop_tree(stop)
-        for scope in self.steps:
+        for scope in self.steps or ():
             scope.cancel(reason=stop.reason)
 
     def wait_for_human(self) -> None:

@@ -93,10 +93,12 @@ def fold(value: Value, entry: HistoryEntry, past: Past | None = None) -> Value:
         ValueError: the entry cannot follow; the text gives its index, kind and why.
         TypeError: it is not a history entry.
     """
+    kind, size = type(entry), value.size
+    rule = _RULES.get(kind)
+    if rule is None:
+        raise _not_an_entry(size, entry)
+    change, ids_of = rule
     new = value.__copy__()
-    change = _CHANGES.get(type(entry))
-    if change is None:
-        raise _not_an_entry(value.size, entry)
     try:
         if type(entry) is ContextChangeEntry and entry.content.kind == "restore":
             _restore(new, entry.content, past or _replayer(value))
@@ -104,14 +106,12 @@ def fold(value: Value, entry: HistoryEntry, past: Past | None = None) -> Value:
             change(new, entry)
     except ValueError as refusal:
         raise ValueError(
-            f"entry {value.size} ({entry.kind}) cannot follow the ones before it: "
-            f"{refusal}"
+            f"entry {size} ({entry.kind}) cannot follow the ones before it: {refusal}"
         ) from None
-    new.history = value.history.append(value.size, entry)
-    new.size = value.size + 1
-    ids_of = IDS_OF.get(type(entry))
+    new.history = history = value.history.append(size, entry)
+    new.size = size + 1
     if ids_of is not None and (ids := ids_of(entry)):
-        new.history.note(value.size, ids)
+        history.note(size, ids)
     return new
 
 
@@ -277,3 +277,6 @@ _CHANGES: dict[type, Callable[[Value, Any], None]] = {
     GraphEndEntry: graph_end,
     TrimEntry: context_trim,
 }
+
+_RULES = {kind: (change, IDS_OF.get(kind)) for kind, change in _CHANGES.items()}
+"""What each entry does, and how to find the ids that it brings."""

@@ -1,8 +1,9 @@
 """The log of entries, and the ids that they bring."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
+from ._content import ToolCallBlock
 from ._entries import (
     ContextChangeEntry,
     HistoryEntry,
@@ -34,11 +35,13 @@ class History(Log[HistoryEntry]):
 
 
 def _of_reply(entry: ModelReplyEntry) -> list[Key]:
-    return [("call", call.id) for call in entry.content.message.tool_calls]
+    content = entry.content.message.content
+    return [("call", block.id) for block in content if type(block) is ToolCallBlock]
 
 
-def _of_result(entry: ToolResultEntry) -> list[Key]:
-    return [("child", child_id) for child_id in entry.child_ids]
+def _of_result(entry: ToolResultEntry) -> Iterable[Key]:
+    ids = entry.child_ids
+    return [("child", child_id) for child_id in ids] if ids else ()
 
 
 def _of_change(entry: ContextChangeEntry) -> list[Key]:
@@ -62,7 +65,7 @@ def _of_node_end(entry: NodeEndEntry) -> list[Key]:
     return [("child", child_id) for child_id in entry.child_ids]
 
 
-IDS_OF: dict[type, Callable[[Any], list[Key]]] = {
+IDS_OF: dict[type, Callable[[Any], Iterable[Key]]] = {
     ModelReplyEntry: _of_reply,
     ToolResultEntry: _of_result,
     ContextChangeEntry: _of_change,

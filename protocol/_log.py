@@ -101,11 +101,11 @@ class Log(msgspec.Struct, Generic[Item], eq=False):
 
         The view (returned log, ``size + 1``) is the new one. Constant time.
         """
-        items = self.items
-        if self.base + len(items) == size:
+        items, place = self.items, size - self.base
+        if len(items) == place:
             items.append(item)
             # A signal handler or a finalizer may have appended since the question.
-            if items[size - self.base] is item:
+            if items[place] is item:
                 return self
         log = self.branch(size) if size else type(self)()
         log.items.append(item)

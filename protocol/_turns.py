@@ -64,7 +64,7 @@ def reply(value: Value, entry: ModelReplyEntry) -> None:
         if text or not reply.cut_off:
             value.reply_answer = text
         release_held(value)
-    value.usage = value.usage + reply.usage
+    value.usage += reply.usage
 
 
 def error(value: Value, entry: ErrorEntry) -> None:

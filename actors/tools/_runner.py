@@ -47,6 +47,10 @@ _NONE_WAITS: "deque[Row]" = deque()
 class Turn:
     """Everything that one `use_tools` does."""
 
+    _waiting: "deque[Row]" = _NONE_WAITS
+    _over: trio.Event | None = None
+    _filling = False
+
     def __init__(self, run: "RunNode", tools: "Mapping[str, Tool]") -> None:
         self.run = run
         self.tools = tools
@@ -54,10 +58,7 @@ class Turn:
         self.errors: list[tuple[int, BaseException]] = []
         self.questions: list[Question] = []
         self.announced = bool(run.audience) or library_of(run.state) is not None
-        self._waiting: deque[Row] = _NONE_WAITS
         self._running: dict[CallNode, None] = {}
-        self._over: trio.Event | None = None
-        self._filling = False
 
     async def use(self, calls: Sequence[ToolCall]) -> None:
         """Give every one of these open calls its result.
