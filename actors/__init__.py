@@ -8,9 +8,12 @@ from protocol import AgentInfo as AgentInfo
 from protocol import AgentState as AgentState
 from protocol import AnnotationBlock as AnnotationBlock
 from protocol import AnnotationRef as AnnotationRef
+from protocol import AnswerEntry as AnswerEntry
 from protocol import AudioBlock as AudioBlock
 from protocol import AuthError as AuthError
 from protocol import BudgetExceeded as BudgetExceeded
+from protocol import CallStartEntry as CallStartEntry
+from protocol import ChildEndEntry as ChildEndEntry
 from protocol import ContentBlock as ContentBlock
 from protocol import ContextChange as ContextChange
 from protocol import ContextChangeEntry as ContextChangeEntry
@@ -52,6 +55,7 @@ from protocol import PermissionWarning as PermissionWarning
 from protocol import Price as Price
 from protocol import ProviderError as ProviderError
 from protocol import Question as Question
+from protocol import QuestionEntry as QuestionEntry
 from protocol import RateLimitError as RateLimitError
 from protocol import RawBlock as RawBlock
 from protocol import ReasoningBlock as ReasoningBlock
@@ -199,14 +203,17 @@ __all__ = [
     "Allowed",
     "AnnotationBlock",
     "AnnotationRef",
+    "AnswerEntry",
     "Anthropic",
     "AskHuman",
     "AudioBlock",
     "AuthError",
     "BaseContextManager",
     "BudgetExceeded",
+    "CallStartEntry",
     "CancelReport",
     "ChildEnd",
+    "ChildEndEntry",
     "ChildResult",
     "ChildStart",
     "Command",
@@ -283,6 +290,7 @@ __all__ = [
     "Price",
     "ProviderError",
     "Question",
+    "QuestionEntry",
     "Quorum",
     "RateLimitError",
     "RawBlock",

@@ -98,6 +98,10 @@ from ._tool_result import ToolResult as ToolResult
 from ._usage import Price as Price
 from ._usage import TokenUsages as TokenUsages
 from ._usage import Usage as Usage
+from ._work_entries import AnswerEntry as AnswerEntry
+from ._work_entries import CallStartEntry as CallStartEntry
+from ._work_entries import ChildEndEntry as ChildEndEntry
+from ._work_entries import QuestionEntry as QuestionEntry
 
 __all__ = [
     "ActorClosed",
@@ -105,10 +109,13 @@ __all__ = [
     "AgentState",
     "AnnotationBlock",
     "AnnotationRef",
+    "AnswerEntry",
     "AudioBlock",
     "AuthError",
     "BudgetExceeded",
     "CHAIN_START",
+    "CallStartEntry",
+    "ChildEndEntry",
     "ContentBlock",
     "ContextChange",
     "ContextChangeEntry",
@@ -151,6 +158,7 @@ __all__ = [
     "Price",
     "ProviderError",
     "Question",
+    "QuestionEntry",
     "RateLimitError",
     "RawBlock",
     "ReasoningBlock",
