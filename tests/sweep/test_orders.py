@@ -28,7 +28,7 @@ def search(scenario: Scenario, runs_max: int) -> None:
 
 @pytest.mark.parametrize("scenario", CROWDED, ids=lambda each: each.__name__)
 def test_no_order_of_steps_leaves_anything_in_disorder(scenario: Scenario) -> None:
-    search(scenario, 20)
+    search(scenario, 8)
 
 
 @pytest.mark.slow
