@@ -17,7 +17,8 @@ import trio
 from protocol import AgentInfo, Reply
 
 from . import _ask, _settings
-from ._drive import drive
+from ._asking import QuestionsLeftOpen
+from ._drive import drive, leave_open
 from ._fan_out import ChildResult, afan_out
 from ._inside import bind, library_of, run_of, value_of_state
 from ._limits import Limits
@@ -258,6 +259,10 @@ class Agent:
     async def ause_tools(self, state: State) -> None:
         """Give every pending call its result; does nothing when none is pending.
 
+        Calls that wait for an answer stay pending: outside of a run this then returns,
+        with `StoppedByQuestion` in ``state.stopped``; use the tools again once the
+        questions are answered.
+
         Raises:
             ValueError: the State is finished.
             BaseException: the first failure of a call, once all have their result.
@@ -271,7 +276,12 @@ class Agent:
                 await self.settle_calls(mine)
             return
         async with step_of(self, state) as node:
-            await self.settle_calls(node)
+            try:
+                await self.settle_calls(node)
+            except QuestionsLeftOpen as left:
+                if node.beside is None:
+                    raise  # the run hears of it, and stops
+                await leave_open(node, left)
 
     def use_tools(self, state: State) -> None:
         """The same as `ause_tools`, from plain code."""

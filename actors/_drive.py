@@ -110,7 +110,7 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
             node.answer = await agent.run_loop(node)
             await wait_for_background(node)
     except QuestionsLeftOpen as left:
-        await _leave_open(node, left)
+        await leave_open(node, left)
     except BudgetExceeded as spent:
         own = node.own_account
         if own is not None and spent.owner == node.id and not node.ended:
@@ -246,7 +246,7 @@ def _stop_by_budget(node: RunNode, limit: str) -> None:
     node.answer = node.state.answer
 
 
-async def _leave_open(node: RunNode, left: QuestionsLeftOpen) -> None:
+async def leave_open(node: RunNode, left: QuestionsLeftOpen) -> None:
     """Calls wait for answers: they stay pending, and the next run goes on from them."""
     reason = "the run stops and waits for answers"
     stop = Stop(reason, "cancelled", node.agent.grace_s, background=False)

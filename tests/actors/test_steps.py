@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 import trio
 
-from actors import ActorClosed, Agent, Message, State, open_supervisor, tool
+from actors import (
+    ActorClosed,
+    Agent,
+    DecideByHuman,
+    Inbox,
+    Message,
+    State,
+    StoppedByQuestion,
+    open_supervisor,
+    tool,
+)
 from actors._inside import run_of
 from actors.testing import FakeModel, tool_call
 
@@ -103,3 +113,30 @@ async def test_steps_side_by_side_in_a_call_are_counted_once() -> None:
     assert state.usage.requests == 4
     (result,) = [entry for entry in state.history if entry.kind == "tool_result"]
     assert result.child_ids == (below.id,)
+
+
+async def test_calls_that_wait_for_an_answer_are_left_open_and_gone_on_with() -> None:
+    ran: list[str] = []
+
+    @tool
+    async def risky() -> str:
+        """Run only as allowed."""
+        ran.append("risky")
+        return "done"
+
+    agent = quiet(
+        [tool_call("risky"), "done"],
+        tools=[risky],
+        permissions=[DecideByHuman()],
+        human=Inbox(wait_s=0),
+    )
+    state = begun()
+    await agent.athink(state)
+    await agent.ause_tools(state)
+    assert isinstance(state.stopped, StoppedByQuestion)
+    assert state.stopped.questions == state.questions
+    assert len(state.pending_calls) == 1
+    state.answer_question(state.questions[0].id, "yes")
+    await agent.ause_tools(state)
+    assert ran == ["risky"]
+    assert state.pending_calls == ()
