@@ -3,14 +3,14 @@
 A step is timed on threads of few and of many messages, in memory and in SQLite, and
 beside langgraph where that is installed, in the same run. A thousand runs at once are
 timed beside the same nodes in nurseries by hand, which merges their updates and keeps
-no record of them; and beside one that writes each update down as bytes, as a
-checkpoint does. The exit code is 1 when a target is missed; with `--smoke` the counts
+no record of them. The exit code is 1 when a target is missed; with `--smoke` the counts
 are so small that speed says little, and only what must be exact counts.
 """
 
 import gc
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import Any
 
 import attrs
-import msgspec
 import trio
 
 from actors import (
@@ -31,6 +30,7 @@ from actors import (
     SQLiteStore,
     StateGraph,
     Store,
+    open_supervisor,
 )
 from benchmarks._contest import beside, contest, exact
 from benchmarks._measure import Row, show
@@ -104,8 +104,8 @@ def steps(scale: Scale) -> list[Row]:
             return SQLiteStore(Path(folder) / f"{next(files)}.db")
 
         return [
-            of_sizes("a step in memory", *both(MemoryStore, scale), scale),
-            of_sizes("a step in SQLite", *both(sqlite, scale), scale),
+            of_sizes("a step in memory", both(MemoryStore, scale), scale),
+            of_sizes("a step in SQLite", both(sqlite, scale), scale),
         ]
 
 
@@ -114,9 +114,10 @@ def both(make: Callable[[], Store], scale: Scale) -> tuple[float, float]:
 
 
 def of_sizes(
-    what: str, few_s: float, many_s: float, scale: Scale, *, is_peer: bool = False
+    what: str, times: tuple[float, float], scale: Scale, *, is_peer: bool = False
 ) -> Row:
     """A row for what a step costs with many messages beside few."""
+    few_s, many_s = times
     ratio = many_s / few_s
     return Row(
         figure=f"{what}: {scale.many:,} messages beside {FEW}",
@@ -168,79 +169,94 @@ class Counted(AgentState):
     total: int = 0
 
 
-async def counts(state: Any) -> dict[str, Any]:
-    await trio.lowlevel.checkpoint()
+def counts(state: Any) -> dict[str, Any]:
     return {"total": 1}
 
 
-async def answers(state: Any) -> dict[str, Any]:
-    await trio.lowlevel.checkpoint()
+def answers(state: Any) -> dict[str, Any]:
     return {"context": [Message.assistant("hello")]}
 
 
+def in_task(node: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The node as an async function that lets others run once."""
+
+    async def run(state: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        return node(state)
+
+    return run
+
+
+async def in_thread(node: Callable[[Any], Any]) -> Any:
+    return await trio.to_thread.run_sync(node, None)
+
+
+async def at_once(node: Callable[[Any], Any]) -> Any:
+    await trio.lowlevel.checkpoint()
+    return node(None)
+
+
 def runs(scale: Scale) -> list[Row]:
-    graph = StateGraph(Counted).add_node("counts", counts).add_node("answers", answers)
-    graph.add_edge(START, "counts").add_edge("counts", "answers")
-    app = graph.add_edge("answers", END).compile()
-
-    async def ours() -> float:
-        begin = perf_counter()
-        async with trio.open_nursery() as nursery:
-            for _ in range(scale.runs):
-                first = {"messages": [Message.user("hi")]}
-                nursery.start_soon(app.ainvoke, first)
-        return perf_counter() - begin
-
     what = f"{scale.runs:,} runs of 2 nodes at once"
-    rows = [
-        (what, by_hand),
-        (f"{what}, each update written down", by_hand_with_records),
+    plain = two_nodes(counts, answers)
+    tasks = two_nodes(in_task(counts), in_task(answers))
+    kinds = [
+        (f"{what}, plain functions in threads", plain, in_thread),
+        (f"{what}, async functions", tasks, at_once),
     ]
     return [
         beside(
             figure,
             RUNS_RATIO_MAX,
             scale.runs,
-            contest(ours, lambda hand=hand: many(hand, scale.runs), scale.rounds),
+            contest(
+                lambda app=app: ours(app, scale.runs),
+                lambda run=run: by_hand(run, scale.runs),
+                scale.rounds,
+            ),
         )
-        for figure, hand in rows
+        for figure, app, run in kinds
     ]
 
 
-async def many(one: Callable[[], Any], count: int) -> float:
+def two_nodes(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Any:
+    graph = StateGraph(Counted).add_node("first", first).add_node("second", second)
+    graph.add_edge(START, "first").add_edge("first", "second")
+    return graph.add_edge("second", END).compile()
+
+
+async def ours(app: CompiledGraph, count: int) -> float:
     begin = perf_counter()
-    async with trio.open_nursery() as nursery:
+    async with open_supervisor(), trio.open_nursery() as nursery:
         for _ in range(count):
-            nursery.start_soon(one)
+            nursery.start_soon(app.ainvoke, {"messages": [Message.user("hi")]})
     return perf_counter() - begin
 
 
-async def by_hand(record: Callable[[Any], None] = lambda update: None) -> None:
+async def by_hand(run: Callable[[Any], Any], count: int) -> float:
+    begin = perf_counter()
+    async with trio.open_nursery() as nursery:
+        for _ in range(count):
+            nursery.start_soon(one_by_hand, run)
+    return perf_counter() - begin
+
+
+async def one_by_hand(run: Callable[[Any], Any]) -> None:
     """Two nodes, each in a nursery; their updates are merged into a new state."""
     state: dict[str, Any] = {"total": 0, "context": [Message.user("hi")]}
-    record(state)
     for node in (counts, answers):
         updates: list[dict[str, Any]] = []
 
         async def child(node: Any = node, updates: list[Any] = updates) -> None:
-            updates.append(await node(None))
+            updates.append(await run(node))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(child)
         for update in updates:
-            record(update)
             state = {
                 "total": state["total"] + update.get("total", 0),
                 "context": [*state["context"], *update.get("context", ())],
             }
-
-
-_encode = msgspec.msgpack.Encoder(enc_hook=lambda _: None).encode
-
-
-async def by_hand_with_records() -> None:
-    written: list[bytes] = []
-    await by_hand(lambda update: written.append(_encode(update)))
 
 
 # A peer
@@ -250,40 +266,42 @@ def peers(scale: Scale) -> list[Row]:
     """The same steps in langgraph, through its public interface."""
     if find_spec("langgraph") is None:
         return []
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
-    rows: list[Row] = []
-    found = [peer_step_s(InMemorySaver(), size, scale) for size in (FEW, scale.many)]
-    rows.append(of_sizes("langgraph in memory", *found, scale, is_peer=True))
+    memory = import_module("langgraph.checkpoint.memory")
+    sqlite = import_module("langgraph.checkpoint.sqlite")
+    few, many = [
+        peer_step_s(memory.InMemorySaver(), size, scale) for size in (FEW, scale.many)
+    ]
+    rows = [of_sizes("langgraph in memory", (few, many), scale, is_peer=True)]
+    found: list[float] = []
     with TemporaryDirectory() as folder:
-        found = []
         for size in (FEW, scale.many):
-            with SqliteSaver.from_conn_string(f"{folder}/{size}.db") as saver:
+            with sqlite.SqliteSaver.from_conn_string(f"{folder}/{size}.db") as saver:
                 found.append(peer_step_s(saver, size, scale))
-    return [*rows, of_sizes("langgraph in SQLite", *found, scale, is_peer=True)]
+    times = found[0], found[1]
+    return [*rows, of_sizes("langgraph in SQLite", times, scale, is_peer=True)]
 
 
 def peer_step_s(saver: Any, size: int, scale: Scale) -> float:
-    from langchain_core.messages import AIMessage
-    from langgraph.graph import END, START, MessagesState, StateGraph
-
+    peer = import_module("langgraph.graph")
+    said = import_module("langchain_core.messages").AIMessage
     left = [0]
 
     def node(state: Any) -> dict[str, Any]:
         left[0] -= 1
-        return {"messages": [AIMessage("x" * LETTERS)]}
+        return {"messages": [said("x" * LETTERS)]}
 
-    graph = StateGraph(MessagesState)
+    graph = peer.StateGraph(peer.MessagesState)
     graph.add_node("says", node)
-    graph.add_edge(START, "says")
-    graph.add_conditional_edges("says", lambda state: "says" if left[0] > 0 else END)
+    graph.add_edge(peer.START, "says")
+    graph.add_conditional_edges(
+        "says", lambda state: "says" if left[0] > 0 else peer.END
+    )
     app = graph.compile(checkpointer=saver)
     config = {
         "configurable": {"thread_id": "t"},
         "recursion_limit": scale.steps + 2,
     }
-    first = [AIMessage("x" * LETTERS) for _ in range(size)]
+    first = [said("x" * LETTERS) for _ in range(size)]
     app.invoke({"messages": first}, config)
     steps = min(scale.steps, 20)  # a hundred of its steps take minutes
     left[0] = steps
