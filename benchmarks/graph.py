@@ -10,6 +10,7 @@ are so small that speed says little, and only what must be exact counts.
 import gc
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -210,8 +211,8 @@ def runs(scale: Scale) -> list[Row]:
             RUNS_RATIO_MAX,
             scale.runs,
             contest(
-                lambda app=app: ours(app, scale.runs),
-                lambda run=run: by_hand(run, scale.runs),
+                partial(ours, app, scale.runs),
+                partial(by_hand, run, scale.runs),
                 scale.rounds,
             ),
         )
