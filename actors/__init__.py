@@ -117,6 +117,7 @@ from ._family import Origin as Origin
 from ._fan_out import ChildResult as ChildResult
 from ._fan_out import Quorum as Quorum
 from ._fan_out import afan_out as afan_out
+from ._fan_out import fan_out as fan_out
 from ._fan_out import first as first
 from ._fan_out import quorum as quorum
 from ._limits import Limits as Limits
@@ -367,6 +368,7 @@ __all__ = [
     "create_handoff_tool",
     "default_loop",
     "emit",
+    "fan_out",
     "first",
     "interrupt",
     "loop",

@@ -7,6 +7,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -19,6 +20,7 @@ from ._node import Node, Stop, current
 from ._run_node import RunNode, as_state
 from ._state import State
 from ._supervisor import Lane, Supervisor, around, open_supervisor
+from ._sync import from_plain
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -225,6 +227,25 @@ async def afan_out(
         async with open_supervisor(grace_s=agent.grace_s) as supervisor:
             return await _Fan(agent, supervisor, given, policy, max_running).run()
     return await _Fan(agent, supervisor, given, policy, max_running).run()
+
+
+def fan_out(
+    agent: "Agent",
+    prompts: Iterable[str],
+    *,
+    policy: "str | Quorum" = "isolate",
+    max_running: int | None = None,
+) -> tuple[ChildResult, ...]:
+    """The same as `afan_out`, from plain code or a plain tool.
+
+    Ctrl+C stops and joins all of them, for a bounded time, and is raised.
+
+    Raises:
+        TypeError: on a trio thread (use `afan_out`), or as `afan_out` does.
+        BaseException: as `afan_out` does.
+    """
+    settings: dict[str, Any] = {"policy": policy, "max_running": max_running}
+    return from_plain(partial(afan_out, agent, prompts, **settings))
 
 
 def _checked(

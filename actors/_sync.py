@@ -130,10 +130,12 @@ def from_plain(fn: Callable[..., Awaitable[T]], *args: Any) -> T:
 
 def _refuse_on_trio(fn: Callable[..., Any]) -> None:
     if trio.lowlevel.in_trio_run():
-        name = getattr(fn, "__name__", "arun")
+        named: Any = fn.func if isinstance(fn, partial) else fn
+        name = named.__name__
+        owner = "agent." if named.__qualname__.startswith("Agent.") else ""
         raise TypeError(
             f"{name[1:]}() waits, and a trio thread must not: write "
-            f"'await agent.{name}(...)'"
+            f"'await {owner}{name}(...)'"
         )
 
 

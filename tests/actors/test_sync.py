@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors import Agent, Message, State, loop, tool, waiting_for_user
+from actors import Agent, Message, State, fan_out, loop, tool, waiting_for_user
 from actors.testing import FakeModel, tool_call
 
 
@@ -50,6 +50,33 @@ def test_an_error_of_the_loop_reaches_the_caller_as_itself() -> None:
 
     with pytest.raises(LookupError, match="mine"):
         quiet(FakeModel(), loop=broken).run("x")
+
+
+def test_a_fan_out_from_plain_code_gives_the_results_of_its_async_twin() -> None:
+    results = fan_out(quiet(FakeModel(["one", "two"])), ["a", "b"], max_running=1)
+    assert [result.answer for result in results] == ["one", "two"]
+
+
+def test_a_fan_out_of_a_plain_tool_is_part_of_its_tree() -> None:
+    child = quiet(FakeModel(["one", "two"]))
+
+    @tool
+    def read_all() -> int:
+        return len(fan_out(child, ["a", "b"]))
+
+    state = State(messages=[Message.user("x")])
+    model = FakeModel([tool_call("read_all"), "done"])
+    quiet(model, tools=[read_all]).run(state)
+    (entry,) = [entry for entry in state.history if entry.kind == "tool_result"]
+    assert (entry.content, len(entry.child_ids)) == ("2", 2)
+    assert state.usage.requests == 4
+
+
+async def test_a_plain_fan_out_on_a_trio_thread_names_its_async_twin() -> None:
+    model = FakeModel(["one"])
+    with pytest.raises(TypeError, match=r"'await afan_out\(\.\.\.\)'"):
+        fan_out(quiet(model), ["a"])
+    assert not model.requests
 
 
 def test_steps_from_plain_code() -> None:
