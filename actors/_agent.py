@@ -31,6 +31,7 @@ from ._stream import Stream, open_stream
 from ._supervisor import GRACE_S, Supervisor, around, open_supervisor
 from ._sync import from_plain, run_from_plain
 from ._think import think
+from ._tokens import context_tokens
 from .models import Model, ToolSpec
 from .people import Human, Permission, Reporter
 from .people._dispatch import Dispatch, dispatch_to
@@ -141,7 +142,7 @@ class Agent:
 
     def context_tokens(self, state: State) -> int:
         """Tokens in the context: as the provider counted them, the rest estimated."""
-        return _ask.context_tokens(self, state)
+        return context_tokens(self, state)
 
     def context_used(self, state: State) -> float:
         """The part of the model's window that is full; 0 when the window is unknown."""

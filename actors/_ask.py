@@ -33,17 +33,12 @@ from ._state import State
 from ._structured import parse_answer, recorded_answer, schema_of
 from ._telling import tell
 from ._think import count_unheard
+from ._tokens import context_tokens
 from .models import Request
 
 if TYPE_CHECKING:
     from ._agent import Agent
     from ._run_node import RunNode
-
-CHARACTERS_PER_TOKEN = 4
-"""A common estimate for text of natural languages."""
-
-TOKENS_PER_IMAGE = 1_000
-"""About what providers count for an image of usual size."""
 
 SUMMARY = (
     "Summarise the conversation so far for somebody who takes over: the task, what "
@@ -203,28 +198,3 @@ async def _summary(node: "RunNode", agent: "Agent", instructions: str | None) ->
         count_unheard(node, reply, "the summary was empty")
         raise OutputError("the model gave an empty summary: the context stays as it is")
     return reply
-
-
-def context_tokens(agent: "Agent", state: State) -> int:
-    """Tokens in the context: the last count of a provider, and an estimate of the rest.
-
-    Looks at messages from the newest back to the last count, not at all of them.
-    """
-    value = value_of_state(state)
-    results = value.results
-    oldest = max(results.anchors, results.counted)
-    estimate = 0
-    for index in range(value.count - 1, -1, -1):
-        message = value.messages.at(index)
-        if index >= oldest and message.tokens is not None:
-            return message.tokens + estimate
-        estimate += _estimate(message)
-    return estimate + len(agent.system or "") // CHARACTERS_PER_TOKEN
-
-
-def _estimate(message: Message) -> int:
-    images = sum(1 for block in message.content if block.type == "image")
-    characters = len(message.text()) + sum(
-        len(call.name) + len(str(dict(call.args))) for call in message.tool_calls
-    )
-    return characters // CHARACTERS_PER_TOKEN + images * TOKENS_PER_IMAGE

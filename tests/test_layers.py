@@ -63,6 +63,7 @@ ACTORS_LEVELS = (
         "_stream",
         "_sync",
         "_ask",
+        "_tokens",
         "_settings",
         "_fan_out",
     },
