@@ -11,6 +11,9 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
+import actors
+import protocol
+from actors import aio, testing
 from actors.cli import main
 from protocol._phases import COLUMNS, TABLE
 
@@ -146,3 +149,16 @@ def test_the_phase_table_of_the_docs_is_the_one_that_the_code_runs_on() -> None:
     rows = re.findall(r"^\| `([A-Z]\w+)` \| [^|]+ \| (.+) \|$", design, re.MULTILINE)
     assert head in design
     assert rows == [(kind.__name__, " | ".join(row)) for kind, row in TABLE.items()]
+
+
+def test_each_public_name_stands_on_one_page_of_the_reference() -> None:
+    reference = ROOT / "docs" / "pages" / "reference"
+    told = [
+        name
+        for page in sorted(reference.glob("*.md"))
+        for name in re.findall(r"^::: ([\w.]+)$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    names = {name.rpartition(".")[2] for name in told}
+    public = {*actors.__all__, *protocol.__all__, *testing.__all__, *aio.__all__}
+    assert public == names
+    assert len(told) == len(names)
