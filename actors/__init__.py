@@ -124,6 +124,7 @@ from ._limits import Limits as Limits
 from ._loop import CompactIfFull as CompactIfFull
 from ._loop import Loop as Loop
 from ._loop import adefault_loop as adefault_loop
+from ._loop import deadline as deadline
 from ._loop import default_loop as default_loop
 from ._loop import loop as loop
 from ._loop import waiting_for_user as waiting_for_user
@@ -366,6 +367,7 @@ __all__ = [
     "afan_out",
     "append_items",
     "create_handoff_tool",
+    "deadline",
     "default_loop",
     "emit",
     "fan_out",

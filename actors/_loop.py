@@ -4,16 +4,19 @@
    limit; then a stop that a nested loop left is cleared.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import contextmanager
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+import trio
 
 from protocol import StoppedByLimit, StoppedByUntil
 from protocol._commands import SetStop
 from protocol._snapshot import waits_for_user
 
+from ._deadline import Deadline
 from ._inside import run_of, send, value_of_state
 from ._state import State
 
@@ -141,6 +144,35 @@ def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop
         return Loop(body, functions, limit, iscoroutinefunction(body))
 
     return make
+
+
+@contextmanager
+def deadline(
+    state: State, seconds: float, *, count_waiting: bool = True
+) -> Generator[trio.CancelScope]:
+    """Cancel what the block does for a State once its time is over, and go on after it.
+
+    For the body of an async loop: around one think and the use of its tools it is the
+    deadline of a turn. What was under way is closed as after any cancel: a request is
+    taken back, calls are interrupted. The scope that it gives tells whether that
+    happened (``cancelled_caught``).
+
+    Args:
+        state: The State that the body works on.
+        seconds: How long the block may take.
+        count_waiting: Whether time spent waiting for a human counts.
+    """
+    run = run_of(state)
+    with trio.move_on_after(seconds) as scope:
+        if run is None or count_waiting:
+            yield scope
+            return
+        before = run.deadlines
+        run.deadlines = (*before, Deadline(scope))
+        try:
+            yield scope
+        finally:
+            run.deadlines = before
 
 
 @attrs.frozen

@@ -16,6 +16,7 @@ from actors import (
     Question,
     State,
     StoppedByBudget,
+    deadline,
     open_supervisor,
     tool,
 )
@@ -183,21 +184,54 @@ async def test_a_trees_deadline_ends_every_run_below_the_supervisor(
         assert_whole(each)
 
 
-async def test_a_deadline_of_one_turn_is_a_scope_in_the_loop(
-    autojump_clock: trio.testing.MockClock,
+@pytest.mark.parametrize("counted", [True, False])
+async def test_a_turns_deadline_ends_the_turn_and_the_run_goes_on(
+    autojump_clock: trio.testing.MockClock, counted: bool
 ) -> None:
+    over: list[bool] = []
+
     async def patient(agent: Agent, state: State) -> Any:
         for _ in range(2):
-            with trio.move_on_after(3):
+            with deadline(state, 3, count_waiting=counted) as scope:
                 await agent.athink(state)
                 await agent.ause_tools(state)
-        return state.turn
+            over.append(scope.cancelled_caught)
+        await agent.athink(state)
+        return state.answer
 
     asked = state()
-    root = agent(call("slow"), call("slow"), "never", tools=[slow], loop=patient)
-    assert await root.arun(asked) == 2
-    assert trio.current_time() == 6
+    root = agent(
+        call("slow"),
+        call("slow"),
+        "went on",
+        tools=[slow],
+        loop=patient,
+        human=Slow(20),
+        permissions=[DecideByHuman("slow")],
+    )
+    assert await root.arun(asked) == "went on"
+    assert over == [True, True]
+    assert trio.current_time() == (6 if counted else 2 * (20 + 3))
     assert outcomes(asked) == ["interrupted"] * 2
+    assert asked.questions == ()
+    assert_whole(asked)
+
+
+async def test_a_turns_deadline_takes_back_a_request_that_waits(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def thinking(request: object) -> str:
+        await trio.sleep(10)
+        return "never"
+
+    async def once(agent: Agent, state: State) -> str:
+        with deadline(state, 3):
+            await agent.athink(state)
+        return state.phase
+
+    asked = state()
+    assert await agent(thinking, loop=once).arun(asked) == "idle"
+    assert asked.turn == 0
     assert_whole(asked)
 
 
