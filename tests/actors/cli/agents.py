@@ -1,11 +1,13 @@
 """Agents for the tests of the commands: `--agent tests.actors.cli.agents:NAME`."""
 
 import os
+import signal
 import threading
 from pathlib import Path
 from typing import Any
 
 import trio
+import trio.testing
 
 from actors import Agent, CurrentCall, FunctionModel, Limits, Request, State, tool
 from actors.testing import tool_call
@@ -135,3 +137,24 @@ def _naps(request: Request) -> object:
 
 
 sleeper = _agent(_naps, nap)
+
+
+@tool
+async def press(times: int) -> str:
+    """Press Ctrl+C; after the second time, wait for what comes."""
+    for _ in range(times):
+        signal.raise_signal(signal.SIGINT)
+        await trio.testing.wait_all_tasks_blocked()
+    if times > 1:
+        await trio.sleep_forever()
+    return "pressed"
+
+
+def _presses(request: Request) -> object:
+    times = {"once": 1, "twice": 2}.get(prompt_of(request), 0)
+    if not times:
+        return "quiet"
+    return "pressed" if turns_of(request) else tool_call("press", times=times)
+
+
+presser = _agent(_presses, press)

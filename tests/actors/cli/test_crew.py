@@ -1,5 +1,6 @@
 """A fleet in virtual time, without a store on disk."""
 
+import io
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from rich.console import Console
 
 from actors import Agent, FunctionModel, MemoryStore, Request, ToolCall, tool
 from actors.cli._crew import GRACE_S, Fleet, Plan
-from actors.cli._progress import Progress
+from actors.cli._progress import Progress, in_dollars, in_time
 from actors.cli._results import Spool
 from actors.cli._tasks import Task
 from actors.testing import tool_call
@@ -124,3 +126,32 @@ async def test_progress_tells_what_runs_and_when_it_should_be_over(
     assert second.eta_s == pytest.approx(45.0)
     assert (last.running, last.done, last.eta_s) == (0, 4, 0.0)
     assert "4 of 4  running 0  done 4  failed 0" in last.line()
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+async def test_what_is_shown_moves_at_a_terminal_and_is_plain_lines_elsewhere(
+    is_terminal: bool,
+    autojump_clock: trio.testing.MockClock,
+    nursery: trio.Nursery,
+) -> None:
+    site = Site(25, 25)
+    progress, shown = Progress(site.fleet), io.StringIO()
+    console = Console(file=shown, force_terminal=is_terminal, width=150)
+    show = progress.paint if is_terminal else progress.write_lines
+    nursery.start_soon(show, console)
+    await site.work()
+    nursery.cancel_scope.cancel()
+    text = shown.getvalue()
+    assert ("\x1b[" in text) == is_terminal
+    assert "0 of 2" in text
+    assert "slowest" in text
+    if not is_terminal:
+        assert len(text.splitlines()) == 2, "one line every ten seconds"
+
+
+def test_durations_and_costs_are_in_words_of_people() -> None:
+    assert in_time(5.25) == "5.2 s"
+    assert in_time(65) == "0:01:05"
+    assert in_time(90_061) == "25:01:01"
+    assert in_dollars(None) == "unknown"
+    assert in_dollars(1234.5) == "$1,234.5000"

@@ -152,7 +152,35 @@ def test_at_the_deadline_what_runs_is_cancelled_and_can_go_on() -> None:
     assert [line["status"] for line in results()] == ["cancelled", "cancelled"]
     assert "stopped: the deadline of 0.02 s is over" in done.output
     assert "2 tasks are left: run the same command again" in done.output
-    assert fleet("waiter").exit_code == 0
+
+
+def test_ctrl_c_once_begins_nothing_more_and_the_same_again_goes_on() -> None:
+    tasks("once", "go", "go on")
+    done = fleet("presser", "--max-running", 1)
+    assert done.exit_code == 130
+    assert "stopping: 1 running tasks have 5 s to end" in done.output
+    assert "stopped: Ctrl+C was pressed" in done.output
+    assert "2 tasks are left: run the same command again to go on" in done.output
+    assert [line["status"] for line in results()] == ["done", "cancelled", "cancelled"]
+    assert fleet("presser").exit_code == 0
+    assert [line["answer"] for line in results()] == ["pressed", "quiet", "quiet"]
+
+
+def test_ctrl_c_twice_cancels_what_runs_and_its_states_are_whole() -> None:
+    tasks("twice")
+    assert fleet("presser").exit_code == 130
+    (line,) = results()
+    assert line["status"] == "cancelled"
+    assert "Ctrl+C was pressed" in line["error"]
+    with SQLiteStore("runs.db") as store:
+        state = store.load("t0")
+    assert not state.pending_calls
+    assert state.phase == "idle"
+
+
+def test_a_fleet_that_was_done_anyway_is_not_stopped_by_ctrl_c() -> None:
+    tasks("once")
+    assert fleet("presser").exit_code == 0
 
 
 def test_what_a_loop_returns_is_the_answer_and_is_kept() -> None:
@@ -221,6 +249,8 @@ def test_quiet_shows_faults_only() -> None:
         ("not_an_agent", "is no Agent"),
         ("agents:", "write MODULE:NAME"),
         ("plain", "needs an async loop"),
+        ("tests.actors.cli.broken:agent", "ZeroDivisionError"),
+        ("tests.actors.cli.lacking:agent", "no module named 'surely_not'"),
     ],
 )
 def test_an_agent_that_is_none_is_a_fault_of_usage_and_nothing_is_made(
@@ -229,7 +259,7 @@ def test_an_agent_that_is_none_is_a_fault_of_usage_and_nothing_is_made(
     tasks("one")
     done = fleet(agent)
     assert done.exit_code == 2
-    assert fault in " ".join(done.output.split())
+    assert fault.lower() in " ".join(done.output.split()).lower()
     assert not Path("runs.db").exists()
     assert not Path("results.jsonl").exists()
 
@@ -254,6 +284,39 @@ def test_what_cannot_begin_is_a_fault_of_usage(
     assert fault in " ".join(done.output.split())
     assert not Path("results.jsonl").exists()
     assert Path("tasks.jsonl").read_text() == text
+
+
+def test_of_many_bad_lines_the_first_are_named() -> None:
+    Path("tasks.jsonl").write_text("oops\n" * 30 + '{"id":"a","prompt":"p"}\n')
+    done = fleet("speaker")
+    assert done.output.count("not JSON") == 20
+    assert "and 10 more bad lines" in done.output
+
+
+def test_results_that_cannot_be_written_are_an_error_and_can_be_had_later() -> None:
+    tasks("one")
+    done = fleet("speaker", "--out", "nowhere/results.jsonl")
+    assert done.exit_code == 1
+    assert "FileNotFoundError" in done.output
+    again = fleet("speaker")
+    assert again.exit_code == 0
+    assert "1 done (1 before)" in again.output
+
+
+def test_another_model_takes_the_place_of_the_agents_own() -> None:
+    tasks("one")
+    server = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert fleet("speaker", *server, "--timeout-s", 0.05).exit_code == 1
+    with SQLiteStore("runs.db") as store:
+        requests = [e for e in store.load("t0").history if e.kind == "model_request"]
+    assert requests[0].content.endswith("/m")
+
+
+def test_a_report_is_written_when_it_is_asked_for() -> None:
+    tasks("one", "two")
+    assert fleet("seer", "--report", "seen.html").exit_code == 0
+    assert "All seen." not in Path("seen.html").read_text(), "histories are packed"
+    assert '"id":"t1"' in Path("seen.html").read_text()
 
 
 def test_two_fleets_do_not_work_on_one_store_at_a_time() -> None:

@@ -125,3 +125,13 @@ def test_a_model_that_fails_ends_the_survey_with_1_and_says_why(
     result = survey(tmp_path, "--model", "gpt-5")
     assert result.exit_code == 1
     assert "OPENAI_API_KEY" in result.output
+
+
+def test_at_a_terminal_it_shows_how_many_surveyors_are_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    result = survey(tmp_path)
+    assert result.exit_code == 0
+    assert "Surveying" in result.output

@@ -14,8 +14,10 @@ from protocol import (
     ToolCallBlock,
     ToolResultEntry,
 )
-from protocol._entries import ErrorEntry
-from protocol._work_entries import CallStartEntry
+from protocol._entries import ErrorEntry, Exchange, ExchangeEntry
+from protocol._graph_entries import NodeEnd, NodeEndEntry, NodeStartEntry, NodeTask
+from protocol._stops import Question
+from protocol._work_entries import Answer, AnswerEntry, CallStartEntry, QuestionEntry
 
 CALL = ToolCallBlock(id="c1", name="look", args={})
 
@@ -86,3 +88,31 @@ def test_a_wait_before_another_try_is_a_span_of_its_own() -> None:
     event = ModelEvent(kind="retry", message="again in 2 s", data={"wait_s": 2.0})
     entry = ModelEventEntry(content=event, at=at(5))
     assert spans_of([entry]) == [Span("wait", 5.0, 7.0, "again in 2 s", "retry")]
+
+
+def test_a_node_lasts_from_its_start_to_its_end() -> None:
+    task = NodeTask("n1", "plan")
+    start = NodeStartEntry(content=task, at=at(1))
+    end = NodeEnd(task_id="n1", node="plan", outcome="error")
+    assert read([start, NodeEndEntry(content=end, at=at(4))]) == [
+        ("node", 1, 4, "error")
+    ]
+    assert read([start, request(3)])[-1] == ("node", 1, 3, "open")
+
+
+def test_a_question_lasts_until_its_answer() -> None:
+    asked = QuestionEntry(
+        content=Question(id="q", state_id="a", prompt="May I?"), at=at(1)
+    )
+    yes = AnswerEntry(content=Answer(question_id="q", value="yes"), at=at(60))
+    gone = AnswerEntry(content=Answer(question_id="q", answered=False), at=at(60))
+    assert read([asked, yes]) == [("human", 1, 60, "done")]
+    assert read([asked, gone]) == [("human", 1, 60, "closed")]
+    assert read([asked, request(9)])[-1] == ("human", 1, 9, "open")
+
+
+def test_a_side_question_is_a_moment() -> None:
+    said = Exchange(question="How many?", answer=3)
+    assert read([ExchangeEntry(kind="ask", content=said, at=at(2))]) == [
+        ("request", 2, 2, "done")
+    ]
