@@ -94,6 +94,7 @@ class RunNode(Node):
         "started_at",
         "state",
         "steps",
+        "store_further_up",
         "task",
         "total",
         "unread",
@@ -148,6 +149,7 @@ class RunNode(Node):
         """Take over what goes down the tree: rights, people, deadlines."""
         agent = self.agent
         self.above = above
+        self.store_further_up = self.store_above()
         self.deadlines: tuple[Deadline, ...] = ()
         if above is None:
             self.levels: tuple[Any, ...] = (agent.permissions,)
@@ -193,12 +195,10 @@ class RunNode(Node):
     def store_above(self) -> Any:
         """The store of the nearest run above that has one, or None."""
         above = self.above
-        while above is not None:
-            library = library_of(above.state)
-            if library is not None:
-                return library
-            above = above.above
-        return None
+        if above is None:
+            return None
+        library = library_of(above.state)
+        return above.store_further_up if library is None else library
 
     def settle(self) -> None:
         """Sum what the run used and tell the call above.
