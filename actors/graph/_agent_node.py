@@ -26,7 +26,7 @@ from protocol._commands import CloseCall
 from protocol._graph_entries import GraphUpdate
 from protocol._value import Calling
 
-from ._children import PartNode, begin, child_of
+from ._children import PartNode, begin, child_of, pass_answers_on
 from ._context import trimmed
 from ._interrupts import Interrupted
 from ._returns import Returned
@@ -103,13 +103,11 @@ class AgentTurns:
 
     async def settle(self, run: RunNode) -> None:
         """Give the pending calls their results; keep what they ask."""
-        pending = value_of_state(run.state).pending
-        if not pending:
+        if not value_of_state(run.state).pending:
             return
-        turn = GraphTurn(run, self.agent.tool_map, self.node)
-        await turn.use(pending)
+        pass_answers_on(self.node, run.state)
         try:
-            turn.raise_questions()
+            await GraphTurn(run, self.agent.tool_map, self.node).use_or_ask()
         except Interrupted as asked:
             self._asked = asked
 

@@ -26,7 +26,7 @@ from ._picture import Picture, draw
 from ._plan import Plan
 from ._run import GraphRun
 from ._start import run_where_asked
-from ._stream import GraphStream, Listener, stream_from_plain
+from ._stream import GraphStream, InnerListener, Listener, stream_from_plain
 from ._threads import Live, Threads
 
 TRIES = 3
@@ -219,7 +219,7 @@ class CompiledGraph:
         live: Live,
         given: Given,
         config: Config,
-        listener: Listener | None = None,
+        listener: Listener | InnerListener | None = None,
     ) -> GraphRun:
         """A run of this graph on a thread, ready to be driven."""
         return GraphRun(

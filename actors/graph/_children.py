@@ -1,10 +1,14 @@
 """States below a node: what it asks of models and tools, or the thread of a graph."""
 
+from collections.abc import Sequence
+
 from actors._inside import library_of, send
 from actors._run_node import RunNode
 from actors._saving import save
 from actors._state import State
+from protocol import Question
 from protocol._commands import StartNode
+from protocol._graph_entries import Interrupt
 
 from ._work import GraphNode
 
@@ -36,3 +40,26 @@ async def begin(node: GraphNode, child: State | None) -> None:
     send(node.state, StartNode(node.task, None if child is None else child.id))
     if child is not None and library_of(node.state) is not None:
         await save(node.state)
+
+
+def left_open(node: GraphNode, questions: Sequence[Question]) -> tuple[Interrupt, ...]:
+    """Questions to people that nobody answers now, as what the run waits for."""
+    return tuple(
+        Interrupt(
+            each.id,
+            node.task.node,
+            {
+                "question": each.prompt,
+                "call": None if each.call is None else each.call.name,
+                "returns": each.returns,
+            },
+        )
+        for each in questions
+    )
+
+
+def pass_answers_on(node: GraphNode, child: State) -> None:
+    """Answer what an earlier try has asked people, where this run has the answer."""
+    for question in child.questions:
+        if question.id in node.answers:
+            child.answer_question(question.id, node.answers[question.id])

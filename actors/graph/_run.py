@@ -49,7 +49,7 @@ from ._routing import Routing, entry
 from ._threads import Live
 
 if TYPE_CHECKING:
-    from ._stream import Listener
+    from ._stream import InnerListener, Listener
 
 
 class GraphRun:
@@ -63,7 +63,7 @@ class GraphRun:
         *,
         given: Given,
         config: Config,
-        listener: "Listener | None" = None,
+        listener: "Listener | InnerListener | None" = None,
     ) -> None:
         self.plan = plan
         self.settings = settings
@@ -148,8 +148,7 @@ class GraphRun:
         node.task = trio.lowlevel.current_task()
         node.before = node.state.usage
         if self.listener is not None:
-            self.listener.thread_id = node.id
-            node.audience = (*node.audience, self.listener)
+            self.listener.listen_to(node)
         if self.on_claim is not None:
             self.on_claim(node.state.id, node)
         try:

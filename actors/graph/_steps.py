@@ -32,7 +32,7 @@ from protocol._graph_state import ContextIndex, changed_json, read_update
 from protocol._graph_value import GraphThread
 from protocol._state_updates import Merged, copy_with, merge_step, merge_update
 
-from ._events import CustomValue, MessageAdded, MessageDelta, NodeUpdate, StateChanged
+from ._events import MessageAdded, MessageDelta, NodeUpdate, StateChanged
 from ._execute import execute
 from ._returns import Returned
 from ._routing import Routing
@@ -124,14 +124,15 @@ class Steps:
             update = read_update(self.plan.kind, task.input)
             merged = merge_update(run.whole(typed), update, "node", index)
             typed, added = copy_with(typed, merged.values), merged.added
-        return GraphNode(
+        node = GraphNode(
             self.node,
             self.plan.nodes[task.node],
             task,
             config=run.config,
             copy=run.shown(typed, added),
-            emit=_emitter(run, task.node),
         )
+        node.listener = run.listener
+        return node
 
     # Running nodes
 
@@ -238,14 +239,6 @@ class Steps:
         updates = [read_update(self.plan.kind, each) for each in returned.updates]
         listener.give(NodeUpdate(node=name, updates=tuple(updates)))
         await listener.wait_room()
-
-
-def _emitter(run: "GraphRun", node: str) -> Any:
-    def emit(value: Any) -> None:
-        if run.listener is not None:
-            run.listener.give_from_anywhere(CustomValue(node=node, value=value))
-
-    return emit
 
 
 def _raise_first(nodes: Sequence[GraphNode]) -> None:

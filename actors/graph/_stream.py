@@ -16,10 +16,18 @@ import trio
 from outcome import Error, Outcome, Value, acapture
 
 from actors._events import Event, TextDelta
+from actors._run_node import RunNode
 from actors._sync import from_plain
 from protocol import Message, TextBlock
 
-from ._events import CustomValue, GraphEnded, GraphEvent, GraphFailed, MessageDelta
+from ._events import (
+    CustomValue,
+    GraphEnded,
+    GraphEvent,
+    GraphFailed,
+    MessageDelta,
+    StateChanged,
+)
 
 CAPACITY = 64
 """Events that may wait for the reader: a burst of a step, not a history."""
@@ -34,9 +42,13 @@ class Listener:
         self._came = trio.Event()
         self._room = trio.Event()
         self._left = False
-        self.thread_id = ""
-        """The thread whose run this listens to."""
+        self._thread_id = ""
         self._token = trio.lowlevel.current_trio_token()
+
+    def listen_to(self, node: RunNode) -> None:
+        """Hear of what happens below the run of this thread."""
+        self._thread_id = node.id
+        node.audience = (*node.audience, self)
 
     def give(self, event: GraphEvent) -> None:
         """Take an event of the graph."""
@@ -59,7 +71,7 @@ class Listener:
         """Take an event of the tree: only pieces of text are of interest."""
         if not isinstance(event, TextDelta) or self._left:
             return
-        node = _node_in(event.path, self.thread_id)
+        node = _node_in(event.path, self._thread_id)
         last = self._events[-1] if self._events else None
         text = event.text
         if isinstance(last, MessageDelta) and last.node == node:
@@ -92,6 +104,32 @@ class Listener:
         self._left = True
         self._events.clear()
         self._room.set()
+
+
+class InnerListener:
+    """Takes what happens in a graph that runs as a node, for the stream around it.
+
+    The states of the inner graph are left out: they are those of another thread.
+    """
+
+    def __init__(self, outer: "Listener | InnerListener") -> None:
+        self._outer = outer
+
+    def give(self, event: GraphEvent) -> None:
+        """Pass an event on."""
+        if not isinstance(event, StateChanged):
+            self._outer.give(event)
+
+    def give_from_anywhere(self, event: CustomValue) -> None:
+        """The same, from a node that may be in a worker thread."""
+        self._outer.give_from_anywhere(event)
+
+    def listen_to(self, node: RunNode) -> None:
+        """Nothing to do: the tree's events reach the stream by themselves."""
+
+    async def wait_room(self) -> None:
+        """Wait until the reader of the stream has read something, or has left."""
+        await self._outer.wait_room()
 
 
 def _piece(text: str) -> Message:

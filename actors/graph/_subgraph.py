@@ -32,6 +32,7 @@ from ._children import PartNode, begin, child_of
 from ._config import Given
 from ._interrupts import Interrupted
 from ._returns import Returned
+from ._stream import InnerListener
 from ._threads import Live
 from ._work import GraphNode
 
@@ -89,7 +90,9 @@ def _going_on(node: GraphNode, thread: GraphThread) -> Given:
 
 
 async def _run(node: GraphNode, app: Any, child: State, given: Given) -> None:
-    run = app.run_on(Live(child), given, node.config.for_child(child.id))
+    config = node.config.for_child(child.id)
+    heard = None if node.listener is None else InnerListener(node.listener)
+    run = app.run_on(Live(child), given, config, heard)
     part = PartNode(node.supervisor, node, run, child)
     token = current.set(part)
     try:

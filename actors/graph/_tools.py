@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
+from actors._asking import QuestionsLeftOpen
 from actors._calls import CallNode
 from actors._inside import bind, send, set_run, value_of_state
 from actors._node import current
@@ -36,7 +37,7 @@ from protocol._graph_state import read_update, record_update
 from protocol._json import FrozenDict, FrozenList
 from protocol._state_updates import merge_update, writes_of
 
-from ._children import PartNode, begin, child_of
+from ._children import PartNode, begin, child_of, left_open, pass_answers_on
 from ._interrupts import Interrupted
 from ._returns import Returned, as_goto
 from ._routes import Command
@@ -150,11 +151,23 @@ class GraphTurn(Turn):
             )
         send(self.run.state, EditExtraData(FrozenDict({node.id: both}), ()))
 
-    def raise_questions(self) -> None:
-        """Raise what the calls ask, in request order."""
-        if self._asked:
-            self._asked.sort(key=lambda row: row[0])
-            raise Interrupted(*[each for _, asked in self._asked for each in asked])
+    async def use_or_ask(self) -> None:
+        """Give every pending call its result.
+
+        Raises:
+            Interrupted: what the calls ask, in request order, and what a permission
+                asks and nobody answers now; those calls stay open.
+            BaseException: the first failure of a call.
+        """
+        asked: list[Interrupt] = []
+        try:
+            await self.use(value_of_state(self.run.state).pending)
+        except QuestionsLeftOpen as left:
+            asked += left_open(self.node, left.questions)
+        self._asked.sort(key=lambda row: row[0])
+        asked += [each for _, questions in self._asked for each in questions]
+        if asked:
+            raise Interrupted(*asked)
 
 
 def _in_time(tool: Tool, seconds: float) -> Tool:
@@ -215,9 +228,8 @@ async def _run_turn(node: GraphNode, run: PartNode, settings: "ToolNode") -> Non
     token = current.set(run)
     try:
         await save(child)
-        turn = GraphTurn(run, settings.tools, node)
-        await turn.use(value_of_state(child).pending)
-        turn.raise_questions()
+        pass_answers_on(node, child)
+        await GraphTurn(run, settings.tools, node).use_or_ask()
     finally:
         current.reset(token)
         set_run(child, None)

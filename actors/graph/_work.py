@@ -4,7 +4,7 @@
    children are summed in it, and it is given up when it does not stop.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,13 @@ from protocol._graph_value import GraphThread
 from protocol._state_updates import copy_for_node
 
 from ._config import Config
+from ._events import CustomValue
 from ._plan import NodePlan
 
 if TYPE_CHECKING:
     from actors._run_node import RunNode
+
+    from ._stream import InnerListener, Listener
 
 _OUTCOMES: Mapping[ToolOutcomeKind, NodeOutcome] = {
     "cancelled": "cancelled",
@@ -37,9 +40,9 @@ class GraphNode(CallNode):
         "asked",
         "config",
         "copy",
-        "emit",
         "failure",
         "is_alone",
+        "listener",
         "plan",
         "questions",
         "task",
@@ -53,7 +56,6 @@ class GraphNode(CallNode):
         *,
         config: Config,
         copy: AgentState,
-        emit: Callable[[Any], None],
     ) -> None:
         call = ToolCall(id=task.id, name=task.node)
         super().__init__(parent.supervisor, parent, parent.state, call)
@@ -61,7 +63,7 @@ class GraphNode(CallNode):
         self.plan = plan
         self.config = config
         self.copy = copy
-        self.emit = emit
+        self.listener: Listener | InnerListener | None = None
         self.is_alone = False
         """Whether it runs in the run's own task."""
         self.answers = self.thread.answers
@@ -75,6 +77,12 @@ class GraphNode(CallNode):
         thread = value_of_state(self.state).open
         assert type(thread) is GraphThread, "a run of the graph is under way"
         return thread
+
+    def emit(self, value: Any) -> None:
+        """Give a value to whoever streams the run; from any thread."""
+        if self.listener is not None:
+            event = CustomValue(node=self.task.node, value=value)
+            self.listener.give_from_anywhere(event)
 
     @property
     def earlier_child(self) -> str | None:

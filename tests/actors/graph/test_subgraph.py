@@ -5,7 +5,18 @@ from typing import Any
 
 import pytest
 
-from actors import END, START, AgentState, FileStore, NodeError, StateGraph, interrupt
+from actors import (
+    END,
+    START,
+    Agent,
+    AgentState,
+    FileStore,
+    NodeError,
+    StateGraph,
+    emit,
+    interrupt,
+)
+from actors.testing import FakeModel
 from tests.graphs import Counted, adds, chain, kept, says, texts, thread, user
 
 
@@ -105,3 +116,29 @@ async def test_two_inner_graphs_run_side_by_side() -> None:
     result = await app.ainvoke(user("hi"), thread())
     assert (result["state"].total, result["state"].log) == (2, ["a", "b"])
     assert len(kept(app).messages) == 1
+
+
+async def test_a_stream_shows_what_happens_inside_but_not_the_inner_state() -> None:
+    async def loud(state: Any) -> str:
+        emit("inside")
+        return "said"
+
+    talk = Agent(model=FakeModel(["hello"]))
+    inner = chain(("loud", loud), ("talk", talk))
+    app = chain(("inner", inner))
+    async with app.astream(user("hi"), thread()) as events:
+        seen = [event async for event in events]
+    assert [(e.kind, getattr(e, "node", None)) for e in seen] == [
+        ("state", None),
+        ("custom", "loud"),
+        ("message", "loud"),
+        ("update", "loud"),
+        ("delta", "inner"),
+        ("message", "talk"),
+        ("update", "talk"),
+        ("message", "inner"),
+        ("message", "inner"),
+        ("update", "inner"),
+        ("state", None),
+        ("end", None),
+    ]

@@ -1,5 +1,6 @@
 """`ToolNode`, hand-off, and what tools want changed."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from actors import (
     START,
     Agent,
     Command,
+    DecideByHuman,
     DenyByName,
+    FileStore,
     GraphRecursionError,
+    Inbox,
     Message,
     StateGraph,
     ToolError,
@@ -223,6 +227,40 @@ async def test_a_hand_off_routes_and_its_call_gets_a_result(where: str) -> None:
     assert roles == ["user", "assistant", "tool", "assistant"]
     assert texts(result["messages"])[2:] == ["(goes on at writer)", "written"]
     assert model.remaining == 0
+
+
+@pytest.mark.parametrize("where", ["agent", "tool_node"])
+@pytest.mark.parametrize("said", [True, False])
+async def test_what_a_permission_asks_and_nobody_answers_now_is_an_interrupt(
+    where: str, said: bool, tmp_path: Path
+) -> None:
+    runs: list[str] = []
+
+    async def shell(command: str) -> str:
+        runs.append(command)
+        return "done"
+
+    settings: Any = {"permissions": [DecideByHuman()], "human": Inbox(wait_s=0)}
+    script = FakeModel([tool_call("shell", command="ls"), "ended"])
+
+    def app() -> Any:
+        store = FileStore(tmp_path)
+        if where == "agent":
+            agent = Agent(model=script, tools=[shell], **settings)
+            return chain(("a", agent), checkpointer=store)
+        ask = asking(call("1", "shell", command="ls"))
+        return chain(
+            ("a", ask), ("t", ToolNode([shell], **settings)), checkpointer=store
+        )
+
+    (asked,) = (await app().ainvoke(user("go"), thread()))["interrupts"]
+    assert asked.value["call"] == "shell"
+    assert runs == []
+    result = await app().ainvoke({"resume": said}, thread())
+    assert result["interrupts"] == ()
+    assert runs == (["ls"] if said else [])
+    results = [m for m in result["state"].context if m.role == "tool"]
+    assert [block.is_error for block in results[0].content] == [not said]
 
 
 def test_a_hand_off_tool_has_a_name_that_models_accept() -> None:
