@@ -256,12 +256,10 @@ async def leave_open(node: RunNode, left: QuestionsLeftOpen) -> None:
 
 
 async def report_end(agent: "Agent", node: RunNode) -> None:
+    """Save what the run came to, sum it, and tell who looks on."""
     state = node.state
     try:
-        if node.error is None:
-            await save(state)
-        else:
-            await save_at_last(state, agent.grace_s)
+        await _save_end(agent, node)
     except BaseException as error:  # noqa: BLE001 - kept for whoever waits
         if node.error is None:
             node.error = error
@@ -272,13 +270,30 @@ async def report_end(agent: "Agent", node: RunNode) -> None:
         snapshot = state.snapshot()
         tell(node, RunEnd(path=node.path, snapshot=snapshot, error=node.error))
         if node.origin is not None:
-            outcome = "done" if node.error is None else "error"
             tell(
                 node,
                 ChildEnd(
                     path=node.path,
                     child_id=node.id,
-                    outcome=outcome,
+                    outcome=_outcome(node),
                     usage=node.usage,
                 ),
             )
+
+
+async def _save_end(agent: "Agent", node: RunNode) -> None:
+    """Save the end; a cancel that comes meanwhile ends the run, and it is saved too."""
+    if node.error is None:
+        try:
+            await save(node.state)
+        except trio.Cancelled as cancelled:
+            node.error = cancelled
+    if node.error is not None:
+        await save_at_last(node.state, agent.grace_s)
+
+
+def _outcome(node: RunNode) -> ToolOutcomeKind:
+    if node.error is None:
+        return "done"
+    by_cancel = isinstance(node.error, RunCancelled | trio.Cancelled)
+    return "cancelled" if by_cancel else "error"
