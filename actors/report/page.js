@@ -187,7 +187,8 @@ function rowOf(item) {
   const sum = isGroup ? groupSum(item) : agent;
   if (isGroup) {
     who.append(twist, `${item.members.length.toLocaleString("en")} × ${item.agent}, ${item.state} `);
-    who.append(make("small", {textContent: `median ${inTime(sum.median)}, longest ${inTime(sum.longest)}`}));
+    who.append(make("small", {textContent: `median ${inTime(sum.median)}`}));
+    who.title = `median ${inTime(sum.median)}, longest ${inTime(sum.longest)}`;
   } else {
     const kids = agent.kids.length ? ` (${agent.kids.length.toLocaleString("en")})` : "";
     who.append(twist, agent.agent === "-" ? agent.id : agent.agent);
@@ -400,7 +401,11 @@ function watchDrag(canvas) {
 function choose(i) {
   chosen = i;
   const agent = agents[i], box = byId("detail");
-  for (let up = agent.up; up >= 0; up = agents[up].up) open.add(up);
+  for (let k = i; k >= 0; k = agents[k].up) {
+    const up = agents[k].up;
+    open.add(`${up < 0 ? "" : up}/${agents[k].state}\n${agents[k].agent}`);
+    if (up >= 0) open.add(up);
+  }
   history.replaceState(null, "", `#${agent.id}`);
   box.hidden = false;
   box.replaceChildren(
@@ -415,7 +420,14 @@ function choose(i) {
     waterfall(agent), make("h3", {textContent: "history"}), make("div", {id: "history", textContent: "…"}));
   box.scrollTop = 0;
   refresh();
+  bringInSight(view.findIndex(item => item.i === i && !item.members));
   showHistory(i);
+}
+function bringInSight(place) {
+  const box = byId("rows"), top = place * ROW;
+  if (place < 0) return;
+  if (top < box.scrollTop) box.scrollTop = top;
+  if (top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW - box.clientHeight;
 }
 function crumbs(i) {
   const path = [];
@@ -551,9 +563,6 @@ function moveChosen(event) {
   while (view[place] && view[place].members) place += by;
   if (!view[place]) return;
   choose(view[place].i);
-  const box = byId("rows"), top = place * ROW;
-  if (top < box.scrollTop) box.scrollTop = top;
-  if (top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW - box.clientHeight;
 }
 function begin() {
   fillHead();
