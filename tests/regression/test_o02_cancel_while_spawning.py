@@ -25,6 +25,7 @@ from tests.regression.stage import (
     agent,
     assert_whole,
     call,
+    kinds,
     late,
     results,
     seeded_run,
@@ -124,6 +125,8 @@ async def at_step(
     assert trio.lowlevel.current_statistics().tasks_living == living
     assert_whole(asked)
     assert_paired(onlooker, asked)
+    if store is not None and "run_start" in kinds(asked):
+        assert (await store.aload(asked.id)).history == asked.history
 
 
 def assert_paired(onlooker: Onlooker, asked: State) -> None:
