@@ -125,6 +125,15 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def __hash__(self) -> int:
         return hash(_numbers(self))
 
+    def __repr__(self) -> str:
+        """What is not 0, as one would write it; parts by model as their names alone."""
+        said = zip(self.__struct_fields__, _numbers(self), strict=False)
+        shown = [f"{name}={number!r}" for name, number in said if number != 0]
+        models = _parts(self)
+        if models:
+            shown.append(f"by_model={{{', '.join(f'{each!r}: ...' for each in models)}}}")
+        return f"Usage({', '.join(shown)})"
+
     @property
     def total_tokens(self) -> int:
         """All four counts together."""

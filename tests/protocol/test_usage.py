@@ -252,3 +252,11 @@ def test_token_usages_default_to_nothing_special() -> None:
     tokens = TokenUsages(completion_tokens=5, prompt_tokens=10, total_tokens=15)
     assert tokens.reasoning_tokens == tokens.cache_read_input_tokens == 0
     assert (tokens.image_tokens, tokens.audio_tokens) == (0, 0)
+
+
+def test_repr_says_what_is_not_zero_and_whose_it_is() -> None:
+    assert repr(Usage()) == "Usage()"
+    assert repr(Usage(requests=1)) == "Usage(requests=1, cost=None)"
+    text = "Usage(input_tokens=7, output_tokens=1, requests=1, cost=None, by_model={})"
+    assert repr(UNPRICED) == text.replace("{}", "{'local': ...}")
+    assert repr(SONNET + HAIKU).endswith("by_model={'sonnet': ..., 'haiku': ...})")
