@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -21,6 +22,7 @@ from actors._state import State
 from actors.tools._runner import Turn
 from actors.tools._tool import Tool, _made
 from protocol import (
+    ActorClosed,
     AgentState,
     Message,
     Reply,
@@ -230,11 +232,24 @@ async def _run_turn(node: GraphNode, run: PartNode, settings: "ToolNode") -> Non
         await save(child)
         pass_answers_on(node, child)
         await GraphTurn(run, settings.tools, node).use_or_ask()
+    except Interrupted:
+        raise
+    except BaseException:
+        _close_pending(child)
+        raise
     finally:
         current.reset(token)
         set_run(child, None)
         await save_at_last(child, node.supervisor.grace_s)
         node.supervisor.forget(run)
+
+
+def _close_pending(child: State) -> None:
+    """Give calls that the turn never came to their result; they run another time."""
+    for pending in child.pending_calls:
+        closed = CloseCall(pending, "(interrupted before it ran)", "interrupted")
+        with suppress(ActorClosed):
+            send(child, closed)
 
 
 def open_calls(messages: Sequence[Message]) -> Message | None:
