@@ -131,7 +131,9 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         shown = [f"{name}={number!r}" for name, number in said if number != 0]
         models = _parts(self)
         if models:
-            shown.append(f"by_model={{{', '.join(f'{each!r}: ...' for each in models)}}}")
+            shown.append(
+                f"by_model={{{', '.join(f'{each!r}: ...' for each in models)}}}"
+            )
         return f"Usage({', '.join(shown)})"
 
     @property
