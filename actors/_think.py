@@ -67,7 +67,8 @@ async def think(
         # A run that was given up does not take back what the next one asks.
         if not node.ended and box.value.phase == "thinking":
             box.send(Fail(error))
-            await save_at_last(state, node.agent.grace_s)
+            if is_stored(state):
+                await save_at_last(state, node.agent.grace_s)
         raise
     if is_stored(state):
         await save(state)
