@@ -27,6 +27,7 @@ async def execute(node: GraphNode) -> Returned | None:
     Returns:
         What it wants, or None when it ended otherwise than by returning.
     """
+    node.has_begun = True
     try:
         returned: Returned = await _in_time(node)
     except trio.Cancelled as error:
