@@ -1,6 +1,6 @@
 """What the cases share: scripted agents, and short words for what became of a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import trio
@@ -18,6 +18,9 @@ from actors import (
     ToolResultEntry,
 )
 from actors._inside import run_of
+from actors._node import subtree
+from actors._run_node import RunNode
+from actors.testing._schedule import chooser_of, controlled
 
 Item = Any
 """What a model may say: text, a call, a list of both, an exception, or a rule."""
@@ -87,23 +90,18 @@ def assert_whole(of: State) -> None:
     assert State(history=of.history).snapshot() == of.snapshot()
 
 
-async def run_named(
-    supervisor: Supervisor, name: str, above: Sequence[str] = ()
-) -> Run:
+async def run_named(supervisor: Supervisor, name: str) -> Run:
     """The handle of the one run whose first message is ``name``, once it runs."""
     while True:
-        for node in _nodes(supervisor):
-            if node.state.messages and node.state.messages[0].text() == name:
-                running = run_of(node.state)
-                if running is not None:
-                    return Run(running)
+        for node in _runs(supervisor):
+            messages = node.state.messages
+            running = run_of(node.state)
+            if running is not None and messages and messages[0].text() == name:
+                return Run(running)
         await trio.testing.wait_all_tasks_blocked()
 
 
-def _nodes(supervisor: Supervisor) -> list[Any]:
-    from actors._node import subtree
-    from actors._run_node import RunNode
-
+def _runs(supervisor: Supervisor) -> list[RunNode]:
     return [
         node
         for root in supervisor.roots
@@ -131,14 +129,9 @@ class Onlooker:
 
 
 def seeded_run(seed: int, main: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """`trio.run` whose tasks take turns in the same order at each try."""
-    core: Any = trio._core._run  # type: ignore[attr-defined] # trio has no public way
-    core._ALLOW_DETERMINISTIC_SCHEDULING = True
-    core._r.seed(seed)
-    try:
+    """`trio.run` whose tasks take turns in the order of a seed."""
+    with controlled(chooser_of(seed)):
         return trio.run(main, *args, **options)
-    finally:
-        core._ALLOW_DETERMINISTIC_SCHEDULING = False
 
 
 class CancelAt(trio.abc.Instrument):
