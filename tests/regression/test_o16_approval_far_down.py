@@ -14,8 +14,8 @@ from actors import (
     Message,
     SQLiteStore,
     State,
-    Store,
     StoppedByQuestion,
+    Store,
     tool,
 )
 from actors.testing import FakeModel
