@@ -93,19 +93,18 @@ class CallNode(Node):
 
         A State that was closed has closed its calls itself.
         """
-        with mailbox(self.state).lock:
+        box = mailbox(self.state)
+        with box.lock:
             if self.outcome is not None:
                 return False
-            self.outcome = "cancelled" if self.state.closed else outcome
+            is_closed = box.closed is not None
+            self.outcome = "cancelled" if is_closed else outcome
             self.error = error
-            self.reported = self.usage
-            if self.state.closed:
+            self.reported = usage = self.usage
+            if is_closed:
                 return False
             children = tuple(self.child_ids)
-            send(
-                self.state,
-                CloseCall(self.call, content, outcome, error, children, self.usage),
-            )
+            box.send(CloseCall(self.call, content, outcome, error, children, usage))
             return True
 
     def report_late(self, content: Content, outcome: ToolOutcomeKind) -> None:

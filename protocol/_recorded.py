@@ -245,10 +245,10 @@ def _is_settled(block: object) -> bool:
 
 def is_clean(text: object) -> bool:
     """Whether this is text without lone surrogates, which no file can hold."""
-    if type(text) is not str:
-        return False
-    if text.isascii():
-        return True
+    return type(text) is str and (text.isascii() or _can_be_encoded(text))
+
+
+def _can_be_encoded(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

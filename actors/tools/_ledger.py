@@ -15,6 +15,8 @@ from protocol._value import Calling
 from ._subagent import RunAgent
 
 if TYPE_CHECKING:
+    from actors._state import State
+
     from ._runner import Row, Turn
     from ._tool import Tool
 
@@ -24,11 +26,14 @@ UNKNOWN = (
 )
 
 
+def any_started(state: "State") -> bool:
+    """Whether the history may say that a call of the open turn has begun before."""
+    now = value_of_state(state).open
+    return type(now) is Calling and now.calls.any_started
+
+
 def settle_unknown(turn: "Turn", rows: "list[Row]") -> "list[Row]":
     """The calls that may run; those whose outcome nobody knows get their result."""
-    now = value_of_state(turn.run.state).open
-    if type(now) is Calling and not now.calls.any_started:
-        return rows
     left: list[Row] = []
     for row in rows:
         node, tool, _ = row

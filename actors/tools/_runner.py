@@ -29,7 +29,7 @@ from protocol._json import freeze
 
 from ._execute import execute
 from ._gatekeeper import judge_calls
-from ._ledger import may_run_again, settle_unknown
+from ._ledger import any_started, may_run_again, settle_unknown
 from ._subagent import RunAgent, announce_and_start, start_subagent
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class Turn:
         ready = self._usable(calls)
         run.calls = self
         try:
-            ready = settle_unknown(self, ready)
+            if any_started(run.state):
+                ready = settle_unknown(self, ready)
             if run.is_judged:
                 ready = await judge_calls(self, ready)
             if len(ready) == 1:
