@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from actors import MemoryStore, Message, State
@@ -50,10 +52,10 @@ def test_a_request_that_was_taken_back_says_how(error: Exception, status: str) -
 @pytest.mark.parametrize(
     ("outcome", "status"), [("interrupted", "cancelled"), ("aborted", "failed")]
 )
-def test_a_call_that_ended_a_run_says_how(outcome: object, status: str) -> None:
+def test_a_call_that_ended_a_run_says_how(outcome: Any, status: str) -> None:
     state = calling()
     (call,) = state.pending_calls
-    send(state, CloseCall(call, "gone", outcome))  # type: ignore[arg-type] # an outcome, as parametrized
+    send(state, CloseCall(call, "gone", outcome))
     assert status_of(state, None)[0] == status
 
 
