@@ -24,7 +24,9 @@ NodeOutcome: TypeAlias = Literal["done", "error", "interrupted", "cancelled"]
 """How a node ended: it returned, it raised, it waits for an answer, it was stopped."""
 
 
-class GraphUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GraphUpdate(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
+):
     """One update of a graph's state, as it was given."""
 
     fields: Mapping[str, Any] = NO_DATA
@@ -37,7 +39,7 @@ class GraphUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             force_setattr(self, "fields", freeze(self.fields, "update"))
 
 
-class Goto(msgspec.Struct, frozen=True, omit_defaults=True):
+class Goto(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where a node wants the graph to go."""
 
     node: str
@@ -46,7 +48,7 @@ class Goto(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the node sees changed, for its own copy only."""
 
 
-class NodeTask(msgspec.Struct, frozen=True, omit_defaults=True):
+class NodeTask(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A node that runs in a step; one node may run several times in one."""
 
     id: str
@@ -56,7 +58,9 @@ class NodeTask(msgspec.Struct, frozen=True, omit_defaults=True):
     """What its copy of the state has changed."""
 
 
-class GraphStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GraphStart(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
+):
     """What a run of a graph begins with."""
 
     messages: tuple[Message, ...] = ()
@@ -79,14 +83,14 @@ class GraphStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 force_setattr(self, name, freeze(held, name))
 
 
-class GraphStartEntry(Entry, frozen=True, kw_only=True, tag="graph_start"):
+class GraphStartEntry(Entry, frozen=True, kw_only=True, gc=False, tag="graph_start"):
     """A run of a graph began on this thread."""
 
     kind: ClassVar[Literal["graph_start"]] = "graph_start"
     content: GraphStart
 
 
-class NodeStartEntry(Entry, frozen=True, kw_only=True, tag="node_start"):
+class NodeStartEntry(Entry, frozen=True, kw_only=True, gc=False, tag="node_start"):
     """A node is about to run."""
 
     kind: ClassVar[Literal["node_start"]] = "node_start"
@@ -95,7 +99,7 @@ class NodeStartEntry(Entry, frozen=True, kw_only=True, tag="node_start"):
     """The State that holds what the node asks of models and tools, if it has one."""
 
 
-class NodeEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NodeEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How a node ended, and what it wants."""
 
     task_id: str
@@ -111,7 +115,7 @@ class NodeEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What went wrong, when something did."""
 
 
-class NodeEndEntry(Entry, frozen=True, kw_only=True, tag="node_end"):
+class NodeEndEntry(Entry, frozen=True, kw_only=True, gc=False, tag="node_end"):
     """A node ended: exactly one for each start."""
 
     kind: ClassVar[Literal["node_end"]] = "node_end"
@@ -122,7 +126,7 @@ class NodeEndEntry(Entry, frozen=True, kw_only=True, tag="node_end"):
     """The States that it started, in start order."""
 
 
-class StepEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StepEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the updates of a step came to."""
 
     fields: Mapping[str, Any] = NO_DATA
@@ -141,14 +145,14 @@ class StepEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 force_setattr(self, name, freeze(held, name))
 
 
-class StepEndEntry(Entry, frozen=True, kw_only=True, tag="step_end"):
+class StepEndEntry(Entry, frozen=True, kw_only=True, gc=False, tag="step_end"):
     """All nodes of a step have ended, and what they wanted is merged."""
 
     kind: ClassVar[Literal["step_end"]] = "step_end"
     content: StepEnd
 
 
-class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
+class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Something a run of a graph waits for."""
 
     id: str
@@ -163,7 +167,7 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
             force_setattr(self, "value", freeze(self.value, "interrupt"))
 
 
-class InterruptEntry(Entry, frozen=True, kw_only=True, tag="interrupt"):
+class InterruptEntry(Entry, frozen=True, kw_only=True, gc=False, tag="interrupt"):
     """A run paused and waits for answers."""
 
     kind: ClassVar[Literal["interrupt"]] = "interrupt"
@@ -171,7 +175,7 @@ class InterruptEntry(Entry, frozen=True, kw_only=True, tag="interrupt"):
     status: InterruptStatus = "interrupted_before"
 
 
-class GraphEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GraphEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How a run of a graph ended."""
 
     status: Literal["completed", "error", "stopped"]
@@ -179,14 +183,14 @@ class GraphEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What went wrong, or who stopped it."""
 
 
-class GraphEndEntry(Entry, frozen=True, kw_only=True, tag="graph_end"):
+class GraphEndEntry(Entry, frozen=True, kw_only=True, gc=False, tag="graph_end"):
     """A run of a graph ended otherwise than by an interrupt."""
 
     kind: ClassVar[Literal["graph_end"]] = "graph_end"
     content: GraphEnd
 
 
-class Trim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Trim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What nodes see of the context: a view; the context itself stays whole."""
 
     kept: tuple[int, ...] = ()
@@ -197,7 +201,7 @@ class Trim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What stands for the others; None leaves the summary as it is."""
 
 
-class TrimEntry(Entry, frozen=True, kw_only=True, tag="context_trim"):
+class TrimEntry(Entry, frozen=True, kw_only=True, gc=False, tag="context_trim"):
     """A context manager trimmed what nodes see."""
 
     kind: ClassVar[Literal["context_trim"]] = "context_trim"

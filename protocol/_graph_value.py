@@ -18,7 +18,7 @@ from ._usage import Usage
 NO_FIELDS: FrozenDict[str, Any] = NO_DATA
 
 
-class GraphThread(msgspec.Struct, frozen=True, kw_only=True):
+class GraphThread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where a thread is, and the values of its fields."""
 
     phase: ClassVar[Literal["idle"]] = "idle"
