@@ -134,10 +134,10 @@ from ._run import Run as Run
 from ._run import TreeNode as TreeNode
 from ._state import State as State
 from ._statistics import StateStatistics as StateStatistics
+from ._statistics import SupervisorStatistics as SupervisorStatistics
+from ._statistics import Unstopped as Unstopped
 from ._stream import Stream as Stream
 from ._supervisor import Supervisor as Supervisor
-from ._supervisor import SupervisorStatistics as SupervisorStatistics
-from ._supervisor import Unstopped as Unstopped
 from ._supervisor import open_supervisor as open_supervisor
 from .graph import BaseContextManager as BaseContextManager
 from .graph import Command as Command

@@ -178,7 +178,7 @@ def end_of(child: RunNode) -> ChildEnd:
         except ToolError as fault:
             outcome, text = "error", str(fault)
     elif isinstance(error, RunCancelled | trio.Cancelled):
-        outcome, text = "cancelled", str(child.cancelled())
+        outcome, text = child.outcome, str(child.cancelled())
     else:
         outcome, text = "error", told(error)[:CAUSE_CHARACTERS]
     name: Any = child.agent.name

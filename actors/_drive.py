@@ -27,6 +27,7 @@ from protocol import (
     ToolOutcomeKind,
 )
 from protocol._commands import CloseCall, Fail, SetStop, StartRun
+from protocol._rules import told
 from protocol._value import Thinking
 
 from ._asking import QuestionsLeftOpen
@@ -239,7 +240,7 @@ def _stop_after(node: RunNode, error: BaseException) -> Stop:
     """How what is below a run stops when something left the run."""
     stop = node.stop
     if stop is None:
-        return Stop(f"the run ended: {error!r}", "interrupted", node.agent.grace_s)
+        return Stop(f"the run ended: {told(error)}", "interrupted", node.agent.grace_s)
     return Stop(stop.reason, "interrupted", stop.grace_s, stop.background)
 
 
@@ -277,7 +278,7 @@ async def report_end(agent: "Agent", node: RunNode) -> None:
         if node.error is None:
             node.error = error
         else:
-            node.error.add_note(f"saving the end of the run failed too: {error!r}")
+            node.error.add_note(f"saving the end of the run failed too: {told(error)}")
     node.settle()
     if node.audience:
         snapshot = state.snapshot()
@@ -309,4 +310,4 @@ def _outcome(node: RunNode) -> ToolOutcomeKind:
     if node.error is None:
         return "done"
     by_cancel = isinstance(node.error, RunCancelled | trio.Cancelled)
-    return "cancelled" if by_cancel else "error"
+    return node.outcome if by_cancel else "error"

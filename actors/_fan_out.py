@@ -16,6 +16,7 @@ import trio
 from protocol import RunCancelled, ToolOutcomeKind, Usage
 from protocol._entry import NO_USAGE
 
+from ._checks import check_count
 from ._node import Node, Stop, current
 from ._run_node import RunNode, as_state
 from ._state import State
@@ -262,9 +263,5 @@ def _checked(
             f"policy= is 'isolate', 'fail_fast', first(...) or quorum(n, ...), "
             f"not {policy!r}"
         )
-    window: Any = max_running
-    if window is not None and (
-        isinstance(window, bool) or not isinstance(window, int) or window < 1
-    ):
-        raise ValueError(f"max_running= is an int >= 1 or None, not {max_running!r}")
+    check_count("max_running", max_running, or_none=True)
     return given

@@ -56,6 +56,16 @@ class Limits:
     """Whether time spent waiting for a human counts towards ``seconds``."""
 
 
+def check_limits(given: Any) -> None:
+    """Refuse what is neither `Limits` nor None.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if given is not None and not isinstance(given, Limits):
+        raise TypeError(f"limits= takes Limits(requests=...), not {given!r}")
+
+
 class Account:
     """What one scope has used of its limits."""
 

@@ -4,13 +4,14 @@
 """
 
 from collections.abc import Generator, Iterable
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 import trio
 
 from protocol import ToolOutcomeKind, Usage
 
+from ._checks import check_grace
 from ._node import Node, Stop, waiting_for
 from ._run_node import RunNode
 from ._state import State
@@ -82,7 +83,17 @@ class Run:
         *,
         grace_s: float | None = None,
     ) -> None:
-        """Ask the run and everything below it to stop; returns at once."""
+        """Ask the run and everything below it to stop; returns at once.
+
+        Args:
+            reason: Why; whoever waits for the run reads it.
+            grace_s: Seconds that clean-up may take; the agent's when left out.
+
+        Raises:
+            ValueError: ``grace_s`` is no number >= 0; nothing was stopped.
+        """
+        if grace_s is not None:
+            check_grace(grace_s)
         node = self._node
         grace = node.agent.grace_s if grace_s is None else grace_s
         stop = Stop(reason, "interrupted", grace)
@@ -113,7 +124,22 @@ class Run:
         Returns when all have ended, or the grace is over: what did not stop in time is
         named in the report, its call is closed, and the supervisor still waits for it.
         Cancelling a run that has ended stops what it left in the background.
+
+        Args:
+            reason: Why; whoever waits for the run reads it.
+            outcome: How the run is said to have ended, to the State that started it as
+                a child in the background and to who looks on.
+            grace_s: Seconds that clean-up may take; the agent's when left out.
+
+        Raises:
+            ValueError: ``outcome`` is none that there is, or ``grace_s`` no number
+                >= 0; nothing was stopped.
         """
+        if outcome not in get_args(ToolOutcomeKind):
+            kinds = ", ".join(get_args(ToolOutcomeKind))
+            raise ValueError(f"outcome= is one of {kinds}, not {outcome!r}")
+        if grace_s is not None:
+            check_grace(grace_s)
         node = self._node
         seen = len(node.supervisor.unstopped)
         if not node.ended:

@@ -134,7 +134,7 @@ class RunNode(Node):
         self.total = self.before
         self.answer: Any = None
         self.error: BaseException | None = None
-        self.outcome: ToolOutcomeKind = "done"
+        self.outcome: ToolOutcomeKind = "cancelled"
         self.human_waits = 0
         self.plain: PlainBody | None = None
         self.restarts: Restarts | None = None
@@ -241,7 +241,6 @@ class RunNode(Node):
 
         What it left open is closed, and the State is free for another run.
         """
-        self.outcome = "cancelled"
         self.error = self.cancelled()
         if not self.state.closed:
             close_open(self, f"(interrupted, {DEAF})", "interrupted", self.error)

@@ -8,7 +8,8 @@ import attrs
 
 from protocol import AgentInfo
 
-from ._limits import Limits
+from ._checks import check_count, check_grace
+from ._limits import check_limits
 from ._loop import is_async_loop
 from ._state import State
 from .models import ToolSpec
@@ -80,14 +81,9 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     for name, choices in _CHOICES.items():
         if given[name] not in choices:
             raise ValueError(f"{name}= is one of {choices}, not {given[name]!r}")
-    parallel = given["max_parallel"]
-    if isinstance(parallel, bool) or not isinstance(parallel, int) or parallel < 1:
-        raise ValueError(f"max_parallel= is an int >= 1, not {parallel!r}")
-    grace_s = given["grace_s"]
-    if isinstance(grace_s, bool) or not isinstance(grace_s, int | float) or grace_s < 0:
-        raise ValueError(f"grace_s= is a number of seconds >= 0, not {grace_s!r}")
-    if given["limits"] is not None and not isinstance(given["limits"], Limits):
-        raise TypeError(f"limits= takes Limits(requests=...), not {given['limits']!r}")
+    check_count("max_parallel", given["max_parallel"])
+    check_grace(given["grace_s"])
+    check_limits(given["limits"])
     for name in ("system", "name", "description", "tool_node"):
         if given[name] is not None and not isinstance(given[name], str):
             raise TypeError(f"{name}= is a str or None, not {given[name]!r}")

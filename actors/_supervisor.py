@@ -16,18 +16,20 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
 import trio
 
 from protocol import Question
 from protocol._ids import new_id
+from protocol._rules import told
 
-from ._limits import Account, Limits
+from ._checks import check_count, check_grace
+from ._limits import Account, Limits, check_limits
 from ._node import Audience, Node, Stop, current, subtree
 from ._restart import Restart, Restarts
 from ._run import Run, TreeNode, picture
 from ._run_node import RunNode
 from ._state import State
+from ._statistics import SupervisorStatistics, Unstopped
 from ._threads import ThreadSlots
 from .models._clients import close_clients, hold_clients
 
@@ -46,36 +48,6 @@ until its own deadline is seen, three for the Cancelled to come out, one to end.
 
 AGAIN_S = 0.05
 """Seconds a node may take to end once everything below it has been given up."""
-
-
-@attrs.frozen(kw_only=True)
-class Unstopped:
-    """Something that did not stop within its grace."""
-
-    path: tuple[str, ...]
-    """Ids from the root's State down to the State, or the call."""
-    call_id: str | None
-    """The call, when it is one."""
-    reason: str | None
-    """Why it was asked to stop."""
-
-
-@attrs.frozen(kw_only=True)
-class SupervisorStatistics:
-    """A frozen picture of a supervisor."""
-
-    runs: int
-    """Runs in the tree now."""
-    calls: int
-    """Calls in the tree now."""
-    waiting: int
-    """Runs that wait for a place (``max_running``)."""
-    started: int
-    """Runs and calls started so far."""
-    threads: int
-    """Worker threads in use, those included that nobody waits for any more."""
-    unstopped: tuple[Unstopped, ...]
-    """What did not stop in time, so far."""
 
 
 Job: TypeAlias = tuple[Node | None, Callable[..., Awaitable[None]], tuple[Any, ...]]
@@ -368,7 +340,14 @@ async def open_supervisor(
             that waits for a child keeps its place, and a child needs none.
         grace_s: seconds that clean-up may take when something is stopped.
         threads: plain functions that may compute at once.
+
+    Raises:
+        TypeError, ValueError: an argument is wrong; nothing was opened.
     """
+    check_limits(limits)
+    check_count("max_running", max_running, or_none=True)
+    check_grace(grace_s)
+    check_count("threads", threads)
     token = None
     caught: BaseException | None = None
     async with trio.open_nursery() as nursery:
@@ -392,4 +371,4 @@ async def open_supervisor(
 def _stop_for(error: BaseException, grace_s: float) -> Stop:
     if isinstance(error, trio.Cancelled):
         return Stop("the supervisor was cancelled", "interrupted", grace_s)
-    return Stop(f"the supervisor's block raised {error!r}", "interrupted", grace_s)
+    return Stop(f"the supervisor's block raised {told(error)}", "interrupted", grace_s)

@@ -31,7 +31,15 @@ PROTOCOL_ORDER = (
 # level and from those before it; within a level the modules form no circle.
 ACTORS_LEVELS = (
     {"_neighbour"},
-    {"_mailbox", "_edits", "_events", "_misuse", "_statistics", "_typed"},
+    {
+        "_checks",
+        "_mailbox",
+        "_edits",
+        "_events",
+        "_misuse",
+        "_statistics",
+        "_typed",
+    },
     {"_words", "_faults"},
     {"_beginning"},
     {"_state", "_family", "_inside"},

@@ -1,11 +1,22 @@
 """Who is given up, and when."""
 
-from math import inf
+from math import inf, nan
+from typing import Any
 
+import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from actors import Agent, ToolResultEntry, open_supervisor, tool
+from actors import (
+    Agent,
+    Message,
+    RunCancelled,
+    State,
+    ToolResultEntry,
+    open_supervisor,
+    start_child,
+    tool,
+)
 from actors.testing import FakeModel, tool_call
 
 
@@ -54,3 +65,91 @@ def test_a_clean_up_that_is_cut_has_the_time_to_end_before_anybody_names_it() ->
         assert "it was cut" in str(result.content)
 
     trio.run(main, clock=Ticking())
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"grace_s": -1}, "grace_s= is a number of seconds >= 0, not -1"),
+        ({"grace_s": nan}, "grace_s= is a number of seconds >= 0, not nan"),
+        ({"grace_s": True}, "grace_s= is a number of seconds >= 0, not True"),
+        ({"max_running": 0}, "max_running= is an int >= 1 or None, not 0"),
+        ({"threads": 0}, "threads= is an int >= 1, not 0"),
+        ({"limits": 3}, r"limits= takes Limits\(requests=...\), not 3"),
+    ],
+)
+async def test_wrong_settings_are_refused_before_anything_opens(
+    settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        async with open_supervisor(**settings):
+            raise AssertionError("it opened")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"grace_s": nan}, "grace_s= is a number of seconds >= 0, not nan"),
+        ({"grace_s": "1"}, "grace_s= is a number of seconds >= 0, not '1'"),
+        ({"outcome": "gone"}, "outcome= is one of done, .*, not 'gone'"),
+    ],
+)
+async def test_a_cancel_with_wrong_arguments_raises_and_stops_nothing(
+    settings: dict[str, Any], words: str
+) -> None:
+    go_on = trio.Event()
+
+    @tool
+    async def wait() -> str:
+        await go_on.wait()
+        return "waited"
+
+    agent = Agent(FakeModel([tool_call("wait"), "end"]), tools=[wait], reporter=None)
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(agent, "go on")
+        await wait_all_tasks_blocked()
+        with pytest.raises(ValueError, match=words):
+            await run.cancel("enough", **settings)
+        go_on.set()
+        assert await run.wait() == "end"
+
+
+async def test_the_outcome_of_a_cancel_is_how_a_background_child_ended() -> None:
+    handles = []
+
+    @tool
+    async def leave() -> str:
+        handles.append(start_child(child, "go on"))
+        return "left"
+
+    async def never(_: Any) -> str:
+        await trio.sleep_forever()
+        raise AssertionError("it is cancelled")
+
+    child = Agent(FakeModel([never]), reporter=None, name="child")
+    model = FakeModel([tool_call("leave"), "end", "seen"])
+    agent = Agent(model, tools=[leave], reporter=None)
+    state = State(messages=[Message.user("x")])
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(agent, state)
+        await run.wait()
+        await handles[0].cancel("not wanted", outcome="denied")
+        with pytest.raises(RunCancelled, match="not wanted"):
+            await handles[0].wait()
+    (end,) = [entry for entry in state.history if entry.kind == "child_end"]
+    assert end.content.outcome == "denied"
+
+
+async def test_an_error_whose_text_raises_leaves_its_own_run_and_no_other() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise LookupError("no text")
+
+        __repr__ = __str__
+
+    async with open_supervisor() as supervisor:
+        broken = supervisor.start(Agent(FakeModel([MuteError()]), reporter=None), "x")
+        whole = supervisor.start(Agent(FakeModel(["whole"]), reporter=None), "x")
+        assert await whole.wait() == "whole"
+        with pytest.raises(MuteError):
+            await broken.wait()
