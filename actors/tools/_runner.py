@@ -183,7 +183,7 @@ class Turn:
             ToolError: it cannot be recorded; nothing changed.
         """
         try:
-            changes = freeze(dict(update), "state")
+            changes: Any = freeze(dict(update), "state")
         except TypeError as error:
             raise ToolError(str(error)) from error
         assert isinstance(changes, FrozenDict), "a dict freezes to a dict"
@@ -257,7 +257,11 @@ class Turn:
             return
         self._filling = True
         while self._waiting and len(self._running) < self.agent.max_parallel:
-            self._start(*self._waiting.popleft())
+            row = self._waiting.popleft()
+            # A call given up in a cancel ends before this run's task hears of it: what
+            # waits is cancelled too, and must not begin.
+            if row[0].stop is None:
+                self._start(*row)
         self._filling = False
         if not self._running and self._over is not None:
             self._over.set()
