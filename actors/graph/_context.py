@@ -230,15 +230,17 @@ def _groups(messages: Sequence[Message]) -> list[tuple[list[int], bool]]:
         if message.role == "assistant" and message.tool_calls:
             groups.append(([place], {call.id for call in message.tool_calls}))
             continue
-        for block in message.content:
-            if not isinstance(block, ToolResultBlock):
-                continue
-            for places, left in reversed(groups):
-                if block.call_id in left:
-                    left.discard(block.call_id)
-                    places.append(place)
-                    break
+        for call_id in _answered(message):
+            asking = next((g for g in reversed(groups) if call_id in g[1]), None)
+            if asking is not None:
+                asking[1].discard(call_id)
+                asking[0].append(place)
     return [(places, bool(left)) for places, left in groups]
+
+
+def _answered(message: Message) -> list[str]:
+    """The calls whose results a message has."""
+    return [b.call_id for b in message.content if isinstance(b, ToolResultBlock)]
 
 
 async def trimmed(node: "GraphNode", manager: BaseContextManager) -> AgentState:

@@ -59,7 +59,8 @@ def check_valid(request: Sequence[Message]) -> None:
     waiting: set[str] = set()
     for message in request:
         if message.role == "tool":
-            ids = {block.call_id for block in message.content}  # type: ignore[union-attr]  # a tool message has results only
+            content: Any = message.content  # a tool message has results only
+            ids = {block.call_id for block in content}
             assert ids <= waiting
             waiting -= ids
         else:
