@@ -65,41 +65,26 @@ class RunNode(Node):
     counted: ClassVar[bool] = True
     """Whether it takes from the limits on children and depth, as subagents do."""
 
-    __slots__ = (
-        "above",
-        "agent",
-        "answer",
-        "background",
-        "before",
-        "beside",
-        "call",
-        "calls",
-        "calm",
-        "deadlines",
-        "dispatch",
-        "error",
-        "granted",
-        "has_news",
-        "human",
-        "human_waits",
-        "is_alone",
-        "is_judged",
-        "levels",
-        "origin",
-        "outcome",
-        "plain",
-        "reporter",
-        "restarts",
-        "settled",
-        "started_at",
-        "state",
-        "steps",
-        "store_further_up",
-        "task",
-        "total",
-        "unread",
-        "usage",
-    )
+    usage = NO_USAGE
+    """What it has used, once it is settled."""
+    settled = False
+    answer: Any = None
+    error: BaseException | None = None
+    outcome: ToolOutcomeKind = "cancelled"
+    human_waits = 0
+    background: Node | None = None
+    unread = has_news = is_alone = False
+    plain: PlainBody | None = None
+    restarts: Restarts | None = None
+    task: trio.lowlevel.Task | None = None
+    """The task that drives it, while it does."""
+    calls: object = None
+    """The turn whose calls run now."""
+    calm: trio.CancelScope | None = None
+    """The scope in which calls of its own task have their grace."""
+    steps: dict[trio.CancelScope, None] | None = None
+    """Its steps in other tasks."""
+    beside: "list[RunNode] | None" = None
 
     def __init__(
         self,
@@ -122,25 +107,10 @@ class RunNode(Node):
         self.agent = agent
         self.state = state
         self.call = owner
-        self.calls: object = None
-        self.calm: trio.CancelScope | None = None
         self.origin = owner
-        self.background: Node | None = None
-        self.unread = self.has_news = self.is_alone = False
         self.started_at = supervisor.time()
         self.before = state.usage
-        self.usage = NO_USAGE
-        self.settled = False
         self.total = self.before
-        self.answer: Any = None
-        self.error: BaseException | None = None
-        self.outcome: ToolOutcomeKind = "cancelled"
-        self.human_waits = 0
-        self.plain: PlainBody | None = None
-        self.restarts: Restarts | None = None
-        self.task: trio.lowlevel.Task | None = None
-        self.steps: dict[trio.CancelScope, None] | None = None
-        self.beside: list[RunNode] | None = None
         self._inherit(run_above(parent) if above is None else above)
         if owner is not None:
             owner.add_child(self.id, state)
