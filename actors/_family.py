@@ -29,6 +29,10 @@ class Library(Protocol):
     async def asave(self, state: "State") -> None: ...
 
 
+def _no_children() -> "dict[str, State]":
+    return {}
+
+
 @attrs.define
 class Family:
     """What a State knows of others; most States never need one."""
@@ -39,7 +43,7 @@ class Family:
     """The store this State is bound to."""
     origin: Origin | None = None
     """Where this State was forked from."""
-    waiting: "dict[str, State]" = attrs.Factory(dict)
+    waiting: "dict[str, State]" = attrs.Factory(_no_children)
     """Children that wait for answers, by the call of this State that they belong to."""
 
 

@@ -95,7 +95,7 @@ class _Fan:
         self.window = len(prompts) if max_running is None else max_running
         self.results: list[ChildResult | None] = [None] * len(prompts)
         self.failed: BaseException | None = None
-        self._waiting = deque(enumerate(prompts))
+        self._waiting: deque[tuple[int, str]] = deque(enumerate(prompts))
         self._running: dict[Node, tuple[int, str]] = {}
         self._good = 0
         self._settled = False
@@ -169,7 +169,8 @@ class _Fan:
         """Nothing more is needed: stop what runs, and start nothing."""
         self._settled = True
         stop = Stop(reason, "cancelled", self.agent.grace_s)
-        waiting, self._waiting = self._waiting, deque()
+        waiting = tuple(self._waiting)
+        self._waiting.clear()
         for index, prompt in waiting:
             self._done(index, _result(prompt, "", RunCancelled(reason)))
         for node in tuple(self._running):
@@ -254,7 +255,7 @@ def _checked(
 ) -> tuple[str, ...]:
     if isinstance(prompts, str | State):
         raise TypeError(f"prompts= takes a list of texts: write [{prompts!r}]")
-    given = tuple(prompts)
+    given: tuple[Any, ...] = tuple(prompts)
     for index, prompt in enumerate(given):
         if not isinstance(prompt, str):
             raise TypeError(f"prompts[{index}] is a {type(prompt).__name__}, not a str")

@@ -7,7 +7,7 @@
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
 import trio
@@ -76,10 +76,10 @@ class Loop:
         turns = 0
         while not _is_final(state):
             for until in self.until:
-                said = until(state)
+                said: Any = until(state)
                 # Asked of a bool it costs as much as the rest of the round.
                 if type(said) is not bool and isinstance(said, Awaitable):
-                    said = await said
+                    said = await cast("Awaitable[Any]", said)
                 if _stop_by(state, until, said):
                     return state.answer
             if self._at_limit(state, turns):

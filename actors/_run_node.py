@@ -119,10 +119,11 @@ class RunNode(Node):
         """Take over what goes down the tree: rights, people, deadlines."""
         agent = self.agent
         self.above = above
+        self.levels: tuple[Any, ...]
         self.store_further_up = self.store_above()
         self.deadlines: tuple[Deadline, ...] = ()
         if above is None:
-            self.levels: tuple[Any, ...] = (agent.permissions,)
+            self.levels = (agent.permissions,)
             self.granted: set[str] = set()
         else:
             self.levels = above.levels
@@ -133,7 +134,7 @@ class RunNode(Node):
         self.human = agent.inherited("human", above)
         self.reporter = agent.inherited("reporter", above)
         self._hear(above)
-        self.is_judged = len(self.levels) > 1 or self.levels[0] is not None
+        self.is_judged = self.levels != (None,)
 
     def _hear(self, above: "RunNode | None") -> None:
         """Have the own reporter hear of this run, in the place of the one above."""

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
 from outcome import Outcome, acapture, capture
@@ -110,9 +110,9 @@ class _Reply:
     def wait(self) -> Outcome[Any]:
         """Do what is put into the queue until the outcome comes."""
         while True:
-            item = self.queue.get()
-            if isinstance(item, Outcome):
-                return item
+            item: Any = self.queue.get()
+            if not callable(item):
+                return cast("Outcome[Any]", item)
             item()
 
 
@@ -146,12 +146,13 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply) -> Any:
 
     async def task() -> None:
         lent = slots is not None and slots.lend(node)
+        outcomes: list[Outcome[Any]] = []
         with scope:
-            came = await acapture(work)
+            outcomes.append(await acapture(work))
         if lent and slots is not None:
             with trio.CancelScope(shield=True):
                 await slots.take(node)
-        reply.queue.put(came)
+        reply.queue.put(outcomes[0])
 
     if node is None:
         token = _background.spawn(copy_context(), task)
@@ -204,7 +205,7 @@ def run_from_plain(
         context = copy_context()
 
         def work() -> None:
-            came.append(capture(context.run, loop, agent, state))
+            came.append(capture(lambda: context.run(loop, agent, state)))
             token.run_sync_soon(done.set)
 
         reply.queue.put(work)

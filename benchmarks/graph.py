@@ -64,6 +64,7 @@ def message(text: str = "x" * LETTERS) -> Message:
 
 
 async def says(state: Any) -> Message:
+    assert state.context[-1].role == "assistant"
     return message()
 
 
@@ -295,7 +296,7 @@ def peer_step_s(saver: Any, size: int, scale: Scale) -> float:
     graph.add_node("says", node)
     graph.add_edge(peer.START, "says")
     graph.add_conditional_edges(
-        "says", lambda state: "says" if left[0] > 0 else peer.END
+        "says", lambda _state: "says" if left[0] > 0 else peer.END  # pyright: ignore[reportUnknownLambdaType] # the peer has no types
     )
     app = graph.compile(checkpointer=saver)
     config = {

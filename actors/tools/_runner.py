@@ -10,7 +10,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import trio
 
@@ -183,10 +183,9 @@ class Turn:
             ToolError: it cannot be recorded; nothing changed.
         """
         try:
-            changes: Any = freeze(dict(update), "state")
+            changes = cast("FrozenDict[str, Any]", freeze(dict(update), "state"))
         except TypeError as error:
             raise ToolError(str(error)) from error
-        assert isinstance(changes, FrozenDict), "a dict freezes to a dict"
         send(self.run.state, EditExtraData(changes, ()))
 
     def left_open(self, node: CallNode, questions: Sequence[Question]) -> None:
