@@ -209,7 +209,8 @@ class Agent:
     def run(self, prompt: str | State) -> Any:
         """The same as `arun`, from plain code; the loop's body runs in this thread.
 
-        Ctrl+C cancels the run, waits for its end within ``grace_s``, and is raised.
+        Ctrl+C cancels the run, waits at most 10 seconds for its end, its clean-up and
+        its threads included, and is raised.
 
         Raises:
             TypeError: on a trio thread (use `arun`), or the loop is async.

@@ -240,7 +240,8 @@ def _stop_after(node: RunNode, error: BaseException) -> Stop:
     """How what is below a run stops when something left the run."""
     stop = node.stop
     if stop is None:
-        return Stop(f"the run ended: {told(error)}", "interrupted", node.agent.grace_s)
+        reason = f"the run ended: {told(error).removesuffix(': ')}"
+        return Stop(reason, "interrupted", node.agent.grace_s)
     return Stop(stop.reason, "interrupted", stop.grace_s, stop.background)
 
 

@@ -14,7 +14,9 @@ from ._loop import is_async_loop
 from ._state import State
 from .models import ToolSpec
 from .models._names import as_model
+from .people import Human, Reporter
 from .people._permission import checked_permissions
+from .stores import Store
 from .tools._collect import collect
 
 NAMES = (
@@ -45,6 +47,12 @@ _CHOICES = {
     "busy": ("reject", "queue", "interrupt"),
     "siblings": ("keep", "cancel"),
     "on_error": ("raise", "result"),
+}
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "reporter": (Reporter, "Terminal()"),
+    "human": (Human, "Terminal()"),
+    "store": (Store, "FileStore(path)"),
 }
 
 
@@ -87,6 +95,17 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     for name in ("system", "name", "description", "tool_node"):
         if given[name] is not None and not isinstance(given[name], str):
             raise TypeError(f"{name}= is a str or None, not {given[name]!r}")
+    for name, (kind, example) in _KINDS.items():
+        value = given[name]
+        if value is not None and value is not INHERIT and not isinstance(value, kind):
+            raise TypeError(
+                f"{name}= takes a {kind.__name__}, such as {example}, or None, "
+                f"not {value!r}"
+            )
+    if not isinstance(given["trim_context"], bool):
+        raise TypeError(
+            f"trim_context= is True or False, not {given['trim_context']!r}"
+        )
     if given["loop"] is not None and not callable(given["loop"]):
         raise TypeError(
             f"loop= takes a function (agent, state), not {given['loop']!r}: write one "
