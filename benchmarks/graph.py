@@ -72,6 +72,7 @@ def walk(store: Store, steps: int) -> CompiledGraph:
     """A graph that takes so many steps, each adding a message."""
 
     def again(state: Any) -> str:
+        assert state.context[-1].role == "assistant"
         return END if state.execution_meta.step >= steps else "says"
 
     graph = StateGraph(AgentState).add_node("says", says).add_edge(START, "says")

@@ -73,8 +73,10 @@ class AgentState:
         def __getattr__(self, name: str) -> Any:
             if name == "context" and VIEW in self.__dict__:
                 # The view is built when a node first reads it: few do in each step.
-                self.__dict__[name] = SealedList(self.__dict__[VIEW]())
-                return self.__dict__[name]
+                seen = self.__dict__[VIEW]()
+                sealed = seen if type(seen) is SealedList else SealedList(seen)
+                self.__dict__[name] = sealed
+                return sealed
             raise AttributeError(
                 f"{type(self).__name__} has no field {name!r}; {_known(self)}",
                 name=name,

@@ -26,12 +26,12 @@ from protocol._commands import CloseCall
 from protocol._graph_entries import GraphUpdate
 from protocol._value import Calling
 
-from ._children import PartNode, begin, child_of, pass_answers_on
+from ._children import begin, child_of, pass_answers_on
 from ._context import trimmed
 from ._interrupts import Interrupted
 from ._returns import Returned
 from ._tools import GraphTurn, wanted_by
-from ._work import GraphNode
+from ._work import GraphNode, PartNode
 
 NOT_RUN = "(not run yet)"
 """What a request shows as the result of a call that the context keeps open."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from actors._inside import library_of, send
-from actors._run_node import RunNode
 from actors._saving import save
 from actors._state import State
 from protocol import Question
@@ -11,17 +10,6 @@ from protocol._commands import StartNode
 from protocol._graph_entries import Interrupt
 
 from ._work import GraphNode
-
-
-class PartNode(RunNode):
-    """A run that is a part of a node of a graph, and no subagent.
-
-    It takes nothing from the limits on children and depth.
-    """
-
-    __slots__ = ()
-
-    counted = False
 
 
 async def child_of(node: GraphNode) -> State | None:

@@ -13,11 +13,12 @@ import msgspec
 
 from actors._calls import CallNode
 from actors._node import Node, current
+from actors._run_node import RunNode
 from protocol import GraphError
 from protocol._graph_entries import Interrupt
 from protocol._json import encode_hook, freeze
 
-from ._work import GraphNode
+from ._work import GraphNode, PartNode
 
 
 class Interrupted(BaseException):
@@ -40,10 +41,10 @@ def interrupt(value: Any = None) -> Any:
         value: What is asked, in JSON form.
 
     Raises:
-        GraphError: no node of a graph runs here.
+        GraphError: no node of a graph runs here, or an agent does that is no node.
         TypeError: ``value`` is not JSON.
     """
-    node, call_id = _place()
+    node, call_id = _place(asks=True)
     question = freeze(value, "interrupt")
     text = msgspec.json.encode(
         [call_id, question], enc_hook=encode_hook, order="sorted"
@@ -70,13 +71,18 @@ def emit(value: Any) -> None:
     node.emit(value)
 
 
-def _place() -> tuple[GraphNode, str]:
+def _place(*, asks: bool = False) -> tuple[GraphNode, str]:
     """The node of a graph that this code works for, and the call, if it is a tool."""
     found: Node | None = current.get()
     call_id = ""
     while found is not None and not isinstance(found, GraphNode):
         if isinstance(found, CallNode) and not call_id:
             call_id = found.id
+        if asks and isinstance(found, RunNode) and not isinstance(found, PartNode):
+            raise GraphError(
+                f"a run inside of a node cannot pause the graph: State {found.id!r} "
+                f"would begin anew; make the agent a node, or ask before it runs"
+            )
         found = found.parent
     if found is None:
         raise GraphError(

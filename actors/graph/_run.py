@@ -6,7 +6,7 @@
 3. However it ends, the thread is as it was after the last whole step.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -33,7 +33,6 @@ from protocol._graph_fold import can_start
 from protocol._graph_state import (
     ContextIndex,
     changed_json,
-    context_view,
     fields_json,
     meta_of,
     read_update,
@@ -256,12 +255,31 @@ class GraphRun:
             lambda: value.messages.iterate(value.count),
         )
 
-    def shown(self, typed: AgentState, added: Iterable[Message] = ()) -> AgentState:
-        """A copy for a node or a condition, with the view of the context."""
-        value, thread = self.live.value, self.live.thread or NEW_THREAD
-        meta = meta_of(thread, self.live.state.id)
-        more = tuple(added)
-        return copy_for_node(typed, meta, lambda: [*context_view(value), *more])
+    def shown(
+        self,
+        typed: AgentState,
+        added: Sequence[Message] = (),
+        *,
+        is_ahead: bool = False,
+    ) -> AgentState:
+        """A copy for a node or a condition, with the view of the context.
+
+        Args:
+            typed: Its fields.
+            added: Messages that it sees behind the others.
+            is_ahead: Whether they are what the step's end puts into the context.
+        """
+        live = self.live
+        meta = meta_of(live.thread or NEW_THREAD, live.state.id)
+        value = live.value
+
+        def view() -> Iterable[Message]:
+            if is_ahead and added:
+                return live.context_ahead(value, added)
+            seen = live.context(value)
+            return [*seen, *added] if added else seen
+
+        return copy_for_node(typed, meta, view)
 
     def typed(self) -> AgentState:
         """The fields of the thread, as of the last whole step."""
@@ -292,6 +310,7 @@ class GraphRun:
         reason = told(error) if node.stop is None else node.stop.reason
         grace_s = self.grace_s if node.stop is None else node.stop.grace_s
         await stop_below(node, Stop(reason, "interrupted", grace_s))
+        self.live.forget_view()
         node.error = error
         thread = self.live.thread
         if thread is None or thread.status != "running" or node.state.closed:

@@ -94,14 +94,7 @@ class Steps:
 
     async def _step(self, tasks: Sequence[NodeTask]) -> bool:
         """Take one step; False when the run pauses."""
-        done = {end.task_id for end in self.thread.done}
-        nodes = [self._node_of(task) for task in tasks if task.id not in done]
-        if len(nodes) == 1:
-            await self._alone(nodes[0])
-        elif nodes:
-            await self._together(nodes)
-        _raise_first(nodes)
-        questions = [asked for node in nodes for asked in node.questions]
+        questions = await self._run_nodes(tasks)
         if questions:
             self._pause(questions, "interrupted_before")
             return False
@@ -115,6 +108,20 @@ class Steps:
         if self.run.listener is not None:
             await self._show_state()
         return not after
+
+    async def _run_nodes(self, tasks: Sequence[NodeTask]) -> list[Interrupt]:
+        """Run what has not ended yet; give what is asked.
+
+        The nodes are let go of with their states before the step takes effect.
+        """
+        done = {end.task_id for end in self.thread.done}
+        nodes = [self._node_of(task) for task in tasks if task.id not in done]
+        if len(nodes) == 1:
+            await self._alone(nodes[0])
+        elif nodes:
+            await self._together(nodes)
+        _raise_first(nodes)
+        return [asked for node in nodes for asked in node.questions]
 
     def _node_of(self, task: NodeTask) -> GraphNode:
         run, typed = self.run, self.run.typed()
@@ -186,7 +193,7 @@ class Steps:
         after = copy_with(typed, values) if values else typed
 
         def look() -> AgentState:
-            return run.shown(after, self._added(updates))
+            return run.shown(after, self._added(updates), is_ahead=True)
 
         routing = Routing(plan, look, run.config, thread.joins)
         next_tasks: tuple[NodeTask, ...] = ()

@@ -28,13 +28,13 @@ from protocol._graph_state import ContextIndex
 from protocol._graph_value import GraphThread
 from protocol._json import FrozenDict
 
-from ._children import PartNode, begin, child_of
+from ._children import begin, child_of
 from ._config import Given
 from ._interrupts import Interrupted
 from ._returns import Returned
 from ._stream import InnerListener
 from ._threads import Live
-from ._work import GraphNode
+from ._work import GraphNode, PartNode
 
 
 def is_compiled(item: object) -> bool:

@@ -6,19 +6,27 @@
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
+from sys import getrefcount
+from threading import Lock
 
 import trio
 
 from actors._inside import bind, value_of_state
 from actors._state import State
 from actors.stores import Store
-from protocol import AgentState
-from protocol._graph_state import state_of
+from protocol import AgentState, Message
+from protocol._graph_state import context_view, state_of
 from protocol._graph_value import GraphThread
+from protocol._sealed import SealedList
 from protocol._value import Value
 
 IDLE_MAX = 1000
 """Idle threads kept: some megabytes; loading one again takes about 10 us an entry."""
+
+
+ONLY_HERE = 2
+"""What `getrefcount` says of what one attribute holds: it counts its own argument."""
 
 
 class Live:
@@ -33,6 +41,12 @@ class Live:
         """Whether its id was made for this run."""
         self._typed: AgentState | None = None
         self._fields: object = None
+        self._looking = Lock()
+        self._seen: SealedList[Message] = SealedList()
+        """The last view of the context; the rest says what it was made of."""
+        self._log: object = None
+        self._trim: object = None
+        self._count = 0
 
     @property
     def value(self) -> Value:
@@ -58,6 +72,57 @@ class Live:
             self.keep(state_of(initial, self.value))
         assert self._typed is not None, "made above"
         return self._typed
+
+    def context(self, value: Value) -> SealedList[Message]:
+        """What nodes see of a value's context; made from the last view, if it grew.
+
+        Nodes in worker threads may look at the same time.
+        """
+        thread = value.open
+        trim = thread.trim if type(thread) is GraphThread else None
+        log, count = value.messages, value.count
+        with self._looking:
+            if log is not self._log or trim is not self._trim:
+                self._seen = SealedList(context_view(value))
+            elif count > self._count:
+                self._grow(log.read(count, self._count))
+            elif count < self._count:  # a node that looks after its step
+                return SealedList(context_view(value))
+            self._log, self._trim, self._count = log, trim, count
+            return self._seen
+
+    def context_ahead(
+        self, value: Value, added: Sequence[Message]
+    ) -> SealedList[Message]:
+        """The same with messages that the step's end is about to put in.
+
+        When the step fails instead, `forget_view` has to be called.
+        """
+        ahead = value.count + len(added)
+        if self._log is not value.messages or self._count != ahead:
+            self.context(value)
+        with self._looking:
+            if self._count == ahead:  # another condition has looked
+                return self._seen
+            self._grow(added)
+            self._count = ahead
+            return self._seen
+
+    def forget_view(self) -> None:
+        """Make the next view of the context anew."""
+        with self._looking:
+            self._log = None
+
+    def _grow(self, added: Sequence[Message]) -> None:
+        """Add to what is seen: in a list of its own, unless nobody has the last one.
+
+        A node has mostly let go of its state when the next one looks. Then nobody can
+        see the list grow, and a long context is not copied for each step.
+        """
+        if getrefcount(self._seen) == ONLY_HERE:
+            list.extend(self._seen, added)
+        else:
+            self._seen = SealedList([*self._seen, *added])
 
     def keep(self, typed: AgentState) -> None:
         """Remember what the fields mean now."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors._calls import CallNode
 from actors._inside import send, value_of_state
+from actors._run_node import RunNode
 from protocol import ActorClosed, AgentState, ModelEvent, ToolCall, ToolOutcomeKind
 from protocol._commands import EndNode, NoteEvent
 from protocol._entry import Content
@@ -22,14 +23,23 @@ from ._events import CustomValue
 from ._plan import NodePlan
 
 if TYPE_CHECKING:
-    from actors._run_node import RunNode
-
     from ._stream import InnerListener, Listener
 
 _OUTCOMES: Mapping[ToolOutcomeKind, NodeOutcome] = {
     "cancelled": "cancelled",
     "interrupted": "cancelled",
 }
+
+
+class PartNode(RunNode):
+    """A run that is a part of a node of a graph, and no subagent.
+
+    It takes nothing from the limits on children and depth.
+    """
+
+    __slots__ = ()
+
+    counted = False
 
 
 class GraphNode(CallNode):
@@ -50,7 +60,7 @@ class GraphNode(CallNode):
 
     def __init__(
         self,
-        parent: "RunNode",
+        parent: RunNode,
         plan: NodePlan,
         task: NodeTask,
         *,

@@ -10,6 +10,7 @@ import pytest
 from actors import (
     END,
     START,
+    Agent,
     FileStore,
     GraphError,
     MemoryStore,
@@ -17,6 +18,7 @@ from actors import (
     ToolNode,
     interrupt,
 )
+from actors.testing import FakeModel, tool_call
 from tests.graphs import (
     Counted,
     adds,
@@ -276,3 +278,18 @@ async def test_a_branch_of_a_send_asks_for_itself() -> None:
     answers = {each.id: str(number) for number, each in enumerate(asked)}
     result = await app.ainvoke({"resume": answers}, thread())
     assert result["state"].log == ["Rome 0", "Oslo 1"]
+
+
+async def test_an_agent_that_is_no_node_cannot_pause_the_graph() -> None:
+    async def book() -> str:
+        return str(interrupt("sure?"))
+
+    model = FakeModel([tool_call("book"), "done"])
+    agent = Agent(model=model, tools=[book], human=None, reporter=None)
+
+    async def node(state: Any) -> str:
+        answer: str = await agent.arun("book it")
+        return answer
+
+    with pytest.raises(GraphError, match="make the agent a node"):
+        await chain(("a", node)).ainvoke({}, thread())

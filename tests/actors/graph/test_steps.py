@@ -469,3 +469,45 @@ async def test_a_node_that_takes_too_long_fails_by_its_name(
         await app.ainvoke({}, thread(node_timeout_s=1))
     assert trio.current_time() < 5
     assert started(app) == ["slow"]
+
+
+async def test_a_state_that_is_kept_never_sees_its_context_grow() -> None:
+    seen: list[Any] = []
+
+    async def look(state: Counted) -> str:
+        seen.append(state if len(seen) % 2 else state.context)
+        assert len(state.context) == len(seen)
+        return "more"
+
+    nodes = [(f"n{number}", look) for number in range(6)]
+    await chain(*nodes).ainvoke(user("hi"))
+    lengths = [len(getattr(each, "context", each)) for each in seen]
+    assert lengths == [1, 2, 3, 4, 5, 6]
+
+
+async def test_a_condition_that_fails_leaves_no_trace_in_what_later_nodes_see() -> None:
+    wrong = [True]
+
+    def route(state: Counted) -> str:
+        assert [m.role for m in state.context][-2:] == ["user", "assistant"]
+        if wrong:
+            raise KeyError("x")
+        return END
+
+    seen: list[list[str]] = []
+
+    async def look(state: Counted) -> str:
+        seen.append(texts(state.context))
+        return f"answer {len(seen)}"
+
+    graph = StateGraph(Counted).add_node("look", look).add_edge(START, "look")
+    graph.add_conditional_edges("look", route, [END])
+    app = graph.add_conditional_edges("look", route, [END]).compile()
+    with pytest.raises(KeyError):
+        await app.ainvoke(user("one"), thread())
+    wrong.clear()
+    result = await app.ainvoke(user("two"), thread())
+    assert seen == [["one"], ["one", "two"]]
+    assert texts(result["state"].context) == ["one", "two", "answer 2"]
+    await app.ainvoke(user("three"), thread())
+    assert seen[-1] == ["one", "two", "answer 2", "three"]
