@@ -129,7 +129,10 @@ def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop
         TypeError: ``until`` is no function, or holds something that is none.
         ValueError: ``limit`` is not an int >= 0.
     """
-    functions = (until,) if callable(until) else tuple(until)
+    several: Any = until
+    if callable(until) or not isinstance(several, Iterable):
+        several = (until,)
+    functions = tuple(several)
     for function in functions:
         if not callable(function):
             raise TypeError(
@@ -175,6 +178,15 @@ def deadline(
             run.deadlines = before
 
 
+def _part(_: object, field: "attrs.Attribute[Any]", value: Any) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:
+        raise ValueError(
+            f"CompactIfFull({field.name}=...) is a part of the window, between 0 and "
+            f"1, not {value!r}"
+        )
+
+
 @attrs.frozen
 class CompactIfFull:
     """Compact the context once it fills more than ``at`` of the model's window.
@@ -182,7 +194,7 @@ class CompactIfFull:
     A step to call in a loop's body: ``await CompactIfFull(0.6).acheck(agent, state)``.
     """
 
-    at: float = 0.6
+    at: float = attrs.field(default=0.6, validator=_part)
     """The part of the window, between 0 and 1."""
 
     def check(self, agent: "Agent", state: State) -> None:

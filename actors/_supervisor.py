@@ -342,8 +342,15 @@ async def open_supervisor(
         threads: plain functions that may compute at once.
 
     Raises:
+        TypeError: this is no trio task, and the text names the ways into one.
         TypeError, ValueError: an argument is wrong; nothing was opened.
     """
+    if not trio.lowlevel.in_trio_task():
+        raise TypeError(
+            "this is no trio task: write 'agent.run(...)' in plain code, "
+            "'await actors.aio.run(agent, ...)' in asyncio, or "
+            "'trio.run(agent.arun, ...)'"
+        )
     check_limits(limits)
     check_count("max_running", max_running, or_none=True)
     check_grace(grace_s)

@@ -244,6 +244,9 @@ class Store:
         return state
 
     def _binding(self, state: State) -> Binding:
+        given: Any = state
+        if not isinstance(given, State):
+            raise TypeError(f"a store saves a State, not {given!r}")
         with self._bindings_lock:
             binding = self._bindings.get(state)
             if binding is None:

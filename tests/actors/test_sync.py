@@ -1,5 +1,6 @@
 """The plain side: runs and steps from code that knows no trio."""
 
+import asyncio
 import subprocess
 import sys
 import textwrap
@@ -198,3 +199,12 @@ def test_a_forked_process_gets_a_background_of_its_own() -> None:
         timeout=60,
     )
     assert done.stdout.strip() == "0", done.stderr
+
+
+@pytest.mark.parametrize("start", ["arun", "athink"])
+def test_an_async_form_awaited_from_asyncio_names_the_way_in(start: str) -> None:
+    state = State(messages=[Message.user("x")])
+    before = state.snapshot()
+    with pytest.raises(TypeError, match=r"await actors\.aio\.run\(agent, \.\.\.\)"):
+        asyncio.run(getattr(quiet(FakeModel(["a"])), start)(state))
+    assert state.snapshot() == before

@@ -74,6 +74,14 @@ def is_whole(store: Store, state: State) -> bool:
     return entries_of(store, state) == [encode_entry(e) for e in state.history]
 
 
+def test_what_is_no_state_is_refused_and_not_stored() -> None:
+    store = MemoryStore()
+    given: Any = "talk"
+    with pytest.raises(TypeError, match="a store saves a State, not 'talk'"):
+        store.save(given)
+    assert not store.list()
+
+
 def test_a_save_writes_only_what_is_new() -> None:
     store, state = Watched(), state_with("a", "b")
     store.save(state)
