@@ -149,9 +149,10 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
         snapshot = state.snapshot()
         tell(node, RunStart(path=node.path, snapshot=snapshot, agent=agent.name))
     agent.bind_store(node)
-    if is_stored(state):
-        await save(state)
+    # The first request saves the start with itself: nothing has been done before it.
     if value_of_state(state).open is not None:
+        if is_stored(state):
+            await save(state)
         await agent.settle_calls(node)
 
 

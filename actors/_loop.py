@@ -4,10 +4,10 @@
    limit; then a stop that a nested loop left is cleared.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import trio
@@ -78,8 +78,8 @@ class Loop:
             for until in self.until:
                 said: Any = until(state)
                 # Asked of a bool it costs as much as the rest of the round.
-                if type(said) is not bool and isinstance(said, Awaitable):
-                    said = await cast("Awaitable[Any]", said)
+                if type(said) is not bool and hasattr(said, "__await__"):
+                    said = await said
                 if _stop_by(state, until, said):
                     return state.answer
             if self._at_limit(state, turns):

@@ -6,18 +6,26 @@
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import trio
 
-from protocol import Message, RunCancelled, ToolOutcomeKind
+from protocol import (
+    ActorClosed,
+    Exchange,
+    Message,
+    RunCancelled,
+    ToolOutcomeKind,
+    Usage,
+)
+from protocol._commands import NoteExchange
 from protocol._entry import NO_USAGE
 
 from ._calls import DEAF, CallNode
-from ._closing import close_driven, close_open
+from ._closing import close_driven, close_open, take_back
 from ._deadline import Deadline
-from ._inside import library_of, run_of, set_run
+from ._inside import library_of, run_of, send, set_run
 from ._limits import Account, Limits, reserve_child
 from ._node import Node, Stop, check_can_wait, current
 from ._restart import Restarts
@@ -85,6 +93,9 @@ class RunNode(Node):
     steps: dict[trio.CancelScope, None] | None = None
     """Its steps in other tasks."""
     beside: "list[RunNode] | None" = None
+    """Of a step outside of any run: those that are under way in its State."""
+    asked: int | None = None
+    """Where its last request to the model stands in the history."""
 
     def __init__(
         self,
@@ -181,6 +192,27 @@ class RunNode(Node):
         while run is not None:
             run = run._settle_one()
 
+    def _tell_loop(self, grown: Usage) -> None:
+        """A run that a loop's body started is a side question of that loop's State."""
+        owner = self.parent
+        if (
+            type(owner) is not RunNode
+            or owner.state is self.state
+            or not grown.requests
+        ):
+            return
+        name = self.agent.name or "an agent"
+        exchange = Exchange(
+            question=f"run of {name} ({self.id})", answer=self.answer_told
+        )
+        with suppress(ActorClosed):
+            send(owner.state, NoteExchange("ask", exchange, grown))
+
+    @property
+    def answer_told(self) -> Any:
+        """The answer in JSON form, as the State has it; None when the run failed."""
+        return None if self.error is not None else self.state.answer
+
     def _settle_one(self) -> "RunNode | None":
         """Settle this run; give the one above when that must be settled again."""
         total = self.state.usage
@@ -193,6 +225,7 @@ class RunNode(Node):
         if call is None and self.ended:
             call = self.origin  # the end of this background child is told already
         if call is None:
+            self._tell_loop(grown)
             return None
         call.spent(grown)
         if call.outcome is None or call.has_thread or not grown.requests:
@@ -210,11 +243,15 @@ class RunNode(Node):
     def give_up(self) -> None:
         """The run's own code did not stop: its owner goes on without it.
 
-        What it left open is closed, and the State is free for another run.
+        What it left open is closed, and the State is free for another run; its calls
+        were given up before it.
         """
         self.error = self.cancelled()
         if not self.state.closed:
-            close_open(self, f"(interrupted, {DEAF})", "interrupted", self.error)
+            if self.beside is None:
+                close_open(self, f"(interrupted, {DEAF})", "interrupted", self.error)
+            else:
+                take_back(self, self.error)
         self.release()
         self.end()
 

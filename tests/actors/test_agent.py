@@ -16,6 +16,7 @@ from actors import (
     StoppedByLimit,
     StoppedByUntil,
     Usage,
+    afan_out,
     loop,
     open_supervisor,
     tool,
@@ -401,3 +402,23 @@ async def test_a_limit_ends_the_run_that_owns_it_and_no_request_is_too_many() ->
     assert len(model.requests) == 4
     replies = [e for e in state.history if isinstance(e, ModelReplyEntry)]
     assert len(replies) == 4
+
+
+async def test_runs_that_a_loops_body_starts_are_in_the_usage_of_its_state() -> None:
+    helper = quiet(FunctionModel(lambda request: "helped"), name="helper")
+    shared = State(messages=[Message.user("shared")])
+
+    async def body(agent: Agent, state: State) -> Any:
+        await helper.arun("one")
+        await helper.arun(shared)
+        await afan_out(helper, ["two", "three"])
+        return (await agent.athink(state)).text
+
+    state = State(messages=[Message.user("x")])
+    assert await quiet(FakeModel(["done"]), loop=body).arun(state) == "done"
+    assert state.usage.requests == 5
+    asked = [entry for entry in state.history if entry.kind == "ask"]
+    assert [entry.content.answer for entry in asked] == ["helped"] * 4
+    assert f"run of helper ({shared.id})" in {e.content.question for e in asked}
+    assert [message.text() for message in state.messages] == ["x", "done"]
+    assert State(history=state.history).snapshot() == state.snapshot()

@@ -115,12 +115,24 @@ def usage_is_what_was_delivered(trial: Trial) -> None:
         if state.closed:
             continue  # it takes no more entries, not even of what comes late
         entries = [*results_of(state), *results_of(state, late=True), *ends_of([state])]
-        own = world.delivered.get(state.id, NO_USAGE)
+        own = world.delivered.get(state.id, NO_USAGE) + in_loops_of(state)
         same(state.usage, sum((entry.usage for entry in entries), own))
     for state in tops_of(trial):
         if not state.closed:
-            below = [world.delivered.get(each.id, NO_USAGE) for each in family(state)]
+            below = [
+                world.delivered.get(each.id, NO_USAGE) + in_loops_of(each)
+                for each in family(state)
+            ]
             same(state.usage, sum(below, NO_USAGE))
+
+
+def in_loops_of(state: State) -> Usage:
+    """What runs used that the State's own loop started: each is told as a question."""
+    spent = NO_USAGE
+    for entry in state.history:
+        if entry.kind == "ask" and entry.content.question.startswith("run of "):
+            spent = spent + entry.usage
+    return spent
 
 
 def same(usage: Usage, spent: Usage) -> None:
