@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import trio
 
-from actors._inside import send
+from actors._inside import mailbox, send
 from actors._node import Stop, current
 from actors._run_node import RunNode
 from actors._saving import save
@@ -54,12 +54,13 @@ class Steps:
         self.run = run
         self.node = node
         self.plan = run.plan
+        self._box = mailbox(node.state)
 
     @property
     def thread(self) -> GraphThread:
         """Where the thread is now."""
-        thread = self.run.live.thread
-        assert thread is not None, "the run has begun"
+        thread = self._box.value.open
+        assert type(thread) is GraphThread, "the run has begun"
         return thread
 
     async def take(self) -> None:

@@ -12,7 +12,7 @@ from threading import Lock
 
 import trio
 
-from actors._inside import bind, value_of_state
+from actors._inside import bind, mailbox
 from actors._state import State
 from actors.stores import Store
 from protocol import AgentState, Message
@@ -34,6 +34,7 @@ class Live:
 
     def __init__(self, state: State, *, is_loaded: bool = False) -> None:
         self.state = state
+        self._box = mailbox(state)
         self.users = 0
         self.is_loaded = is_loaded
         """Whether it was read from the store for its only user so far."""
@@ -51,12 +52,12 @@ class Live:
     @property
     def value(self) -> Value:
         """What the thread has published last."""
-        return value_of_state(self.state)
+        return self._box.value
 
     @property
     def thread(self) -> GraphThread | None:
         """Where the thread is, or None before its first run."""
-        now = self.value.open
+        now = self._box.value.open
         return now if type(now) is GraphThread else None
 
     def typed(self, initial: AgentState) -> AgentState:
@@ -120,7 +121,7 @@ class Live:
         see the list grow, and a long context is not copied for each step.
         """
         if getrefcount(self._seen) == ONLY_HERE:
-            list.extend(self._seen, added)
+            list[Message].extend(self._seen, added)
         else:
             self._seen = SealedList([*self._seen, *added])
 
