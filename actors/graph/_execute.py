@@ -5,7 +5,7 @@
 2. A cancelled node may await in its clean-up until its grace is over, as a tool may.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from inspect import isawaitable
 from typing import Any
@@ -29,7 +29,11 @@ async def execute(node: GraphNode) -> Returned | None:
     """
     node.has_begun = True
     try:
-        returned: Returned = await _in_time(node)
+        returned: Returned
+        if node.config.node_timeout_s is None:
+            returned = await node.plan.work.run(node)
+        else:
+            returned = await _in_time(node, node.config.node_timeout_s)
     except trio.Cancelled as error:
         how, why = node.how_stopped()
         node.close(f"({why})", how, error)
@@ -44,22 +48,17 @@ async def execute(node: GraphNode) -> Returned | None:
     return None
 
 
-async def _in_time(node: GraphNode) -> Returned:
-    seconds = node.config.node_timeout_s
-    work = node.plan.work
-    if seconds is None:
-        returned: Returned = await work.run(node)
-        return returned
+async def _in_time(node: GraphNode, seconds: float) -> Returned:
     with trio.move_on_after(seconds) as scope:
-        in_time: Returned = await work.run(node)
-        return in_time
+        returned: Returned = await node.plan.work.run(node)
+        return returned
     assert scope.cancelled_caught, "the block returns otherwise"
     raise TimeoutError(
         f"node {node.task.node!r} did not end within {seconds:g} s (node_timeout_s)"
     )
 
 
-async def call_async(node: GraphNode, work: Coroutine[Any, Any, Any]) -> Any:
+def call_async(node: GraphNode, work: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
     """Await what an async function gave, with time for its clean-up."""
 
     def until() -> float:
@@ -69,7 +68,11 @@ async def call_async(node: GraphNode, work: Coroutine[Any, Any, Any]) -> Any:
 
     own = node.parent if node.is_alone else node
     assert own is not None, "a node runs below its run"
-    return await with_grace(work, until, lambda: None, own.scope)
+    return with_grace(work, until, _nothing, own.scope)
+
+
+def _nothing() -> None:
+    """Whether clean-up was cut is not told of nodes."""
 
 
 async def call_in_thread(node: GraphNode, work: Callable[[], Any]) -> Any:

@@ -6,7 +6,7 @@
 3. However it ends, the thread is as it was after the last whole step.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -171,11 +171,11 @@ class GraphRun:
         if node.error is None:
             node.answer = self.result()
 
-    async def take_steps(self, node: RunNode) -> None:
+    def take_steps(self, node: RunNode) -> Awaitable[None]:
         """Run the graph's steps; see `actors.graph._steps`."""
         from ._steps import Steps
 
-        await Steps(self, node).take()
+        return Steps(self, node).take()
 
     async def _begin(self, node: RunNode) -> None:
         """Check what was given against the thread, and record the start.

@@ -149,7 +149,7 @@ class Steps:
         node.is_alone = True
         token = current.set(node)
         try:
-            await self._run_node(node)
+            await (execute(node) if self.run.listener is None else self._shown(node))
         finally:
             current.reset(token)
             node.end()
@@ -172,13 +172,14 @@ class Steps:
 
     async def _run_beside(self, node: GraphNode) -> None:
         """Run a node that has siblings: what it returned is saved before they end."""
-        await self._run_node(node)
+        await self._shown(node)
         try:
             await save(node.state)
         except Exception as error:  # noqa: BLE001 - raised when all have ended
             node.failure = node.failure or error
 
-    async def _run_node(self, node: GraphNode) -> None:
+    async def _shown(self, node: GraphNode) -> None:
+        """Run a node, and show what came of it to whoever reads along."""
         returned = await execute(node)
         if returned is not None and self.run.listener is not None:
             await self._show_node(node, returned)
