@@ -17,6 +17,7 @@ import attrs
 import trio
 
 from protocol import ModelEvent, ProviderError, RateLimitError
+from protocol._turn_rules import check_reply
 
 from ._pace import Pace, Slots
 
@@ -56,6 +57,7 @@ async def respond(
 
     Raises:
         ProviderError: The failure of the last try.
+        TypeError: The model answered with what could not be recorded.
     """
     gate = gate_for(model)
     shown = None if on_text is None else _Shown(on_text)
@@ -70,6 +72,7 @@ async def respond(
             failure = error
             gate.failed(error)
         else:
+            check_reply(reply)
             gate.answered(started, reply.usage)
             return reply
         finally:

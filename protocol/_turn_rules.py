@@ -5,6 +5,7 @@ The phase has allowed it before any of these is asked; see `protocol._decide`.
 
 from collections.abc import Callable
 from datetime import datetime
+from math import isfinite
 from typing import Any, TypeAlias
 
 from msgspec import structs
@@ -36,6 +37,7 @@ from ._entry import Content
 from ._ids import new_id, new_message_id
 from ._message import Message
 from ._recorded import is_clean, recorded, recorded_block
+from ._usage import Usage
 from ._value import Calling, Value
 from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
 
@@ -69,6 +71,47 @@ def check_text(text: object, path: str) -> None:
 def _request(value: Value, command: Request, now: Clock) -> HistoryEntry:
     refuse_finished(value, "think")
     return ModelRequestEntry(content=command.model, turn=value.turn + 1, at=now())
+
+
+def check_reply(reply: object) -> None:
+    """Refuse a reply that could be recorded and not be read again.
+
+    Models are written by users too, and no constructor checks its numbers. The blocks
+    of the message are checked when they are recorded.
+
+    Raises:
+        TypeError: it is no Reply, or a field of it, or of its usage, is of another
+            type; the error names it.
+    """
+    if not isinstance(reply, Reply):
+        raise TypeError(f"a model answers with a Reply, not {reply!r}")
+    if not isinstance(reply.message, Message):
+        raise TypeError(f"reply.message must be a Message, not {reply.message!r}")
+    for name in ("stop_reason", "model"):
+        told: Any = getattr(reply, name)
+        if told is not None:
+            check_text(told, f"reply.{name}")
+    if reply.context_tokens is not None:
+        _check_count(reply.context_tokens, "reply.context_tokens")
+    _check_usage(reply.usage)
+
+
+def _check_usage(usage: object) -> None:
+    if type(usage) is not Usage:
+        raise TypeError(f"reply.usage must be a Usage, not {usage!r}")
+    _check_count(usage.input_tokens, "reply.usage.input_tokens")
+    _check_count(usage.output_tokens, "reply.usage.output_tokens")
+    _check_count(usage.cache_read_tokens, "reply.usage.cache_read_tokens")
+    _check_count(usage.cache_write_tokens, "reply.usage.cache_write_tokens")
+    _check_count(usage.requests, "reply.usage.requests")
+    cost: Any = usage.cost
+    if cost is not None and not (type(cost) in (int, float) and isfinite(cost)):
+        raise TypeError(f"reply.usage.cost must be a number or None, not {cost!r}")
+
+
+def _check_count(count: object, path: str) -> None:
+    if type(count) is not int:
+        raise TypeError(f"{path} must be an int, not {count!r}; round an estimate")
 
 
 def _receive(value: Value, command: Receive, now: Clock) -> HistoryEntry:

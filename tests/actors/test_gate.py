@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from actors import (
+    Agent,
     AuthError,
     Message,
     Model,
@@ -17,9 +18,11 @@ from actors import (
     RateLimitError,
     Reply,
     Request,
+    State,
     Usage,
 )
 from actors._gate import gate_for, respond
+from actors.testing import FakeModel
 
 HELLO = Request(messages=(Message.user("hello"),))
 Clock = trio.testing.MockClock
@@ -348,3 +351,16 @@ async def test_the_gate_adds_no_checkpoint_when_nobody_waits() -> None:
         scope.cancel()  # would be delivered at a checkpoint
         assert (await ask(Instant())).text == "hi"
     assert trio.lowlevel.current_statistics().tasks_runnable == before
+
+
+async def test_a_reply_that_could_not_be_read_again_takes_its_request_back() -> None:
+    estimate: Any = 7 / 4
+    reply = Reply(
+        message=Message.assistant("hi"), usage=Usage(input_tokens=estimate, requests=1)
+    )
+    agent = Agent(FakeModel([reply, "whole"]), reporter=None)
+    state = State(messages=[Message.user("hello")])
+    with pytest.raises(TypeError, match="must be an int, not"):
+        await agent.athink(state)
+    assert (state.turn, state.phase, state.messages) == (0, "idle", state.messages[:1])
+    assert (await agent.athink(state)).text == "whole"

@@ -11,6 +11,7 @@ from actors import (
     Exchange,
     Message,
     Question,
+    Reply,
     State,
     StoppedByLimit,
     TextBlock,
@@ -45,6 +46,7 @@ from protocol._commands import (
 from protocol._decide import decide, step
 from protocol._graph_entries import GraphEnd, GraphStart, NodeTask
 from protocol._rules import told
+from protocol._turn_rules import check_reply
 from protocol._value import NOTHING_RECORDED, Value
 from protocol._work_entries import Answer, ChildEnd
 from tests.turns import call, reply_of
@@ -267,6 +269,36 @@ def test_a_reply_in_its_recorded_form_is_kept_as_it_is() -> None:
     reply = reply_of().__class__(message=message)
     value = step(THINKING, Receive(reply), clock)
     assert value.history.at(2).content is reply
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"usage": None}, "reply.usage must be a Usage, not None"),
+        (
+            {"usage": {"input_tokens": 1.5}},
+            "input_tokens must be an int, not 1.5",
+        ),
+        ({"usage": {"output_tokens": "3"}}, "usage.output_tokens must be an int"),
+        ({"usage": {"requests": True}}, "usage.requests must be an int, not True"),
+        ({"usage": {"cost": float("nan")}}, "usage.cost must be a number or None"),
+        ({"usage": {"cost": "1"}}, "usage.cost must be a number or None, not '1'"),
+        ({"stop_reason": 3}, "reply.stop_reason must be a str, not int"),
+        ({"model": "\ud800"}, "reply.model has half of a surrogate pair"),
+        ({"context_tokens": 2.5}, "reply.context_tokens must be an int, not 2.5"),
+        ({"message": "hello"}, "reply.message must be a Message, not 'hello'"),
+    ],
+)
+def test_a_reply_that_could_not_be_read_again_is_refused_by_its_field(
+    settings: dict[str, Any], words: str
+) -> None:
+    if isinstance(settings.get("usage"), dict):
+        settings = {"usage": Usage(**settings["usage"])}
+    reply = Reply(**{"message": Message.assistant("x"), **settings})
+    with pytest.raises(TypeError, match=words):
+        check_reply(reply)
+    with pytest.raises(TypeError, match="answers with a Reply, not 'hello'"):
+        check_reply("hello")
 
 
 def test_the_usage_of_a_reply_counts_for_its_model() -> None:
