@@ -296,9 +296,11 @@ def peer_step_s(saver: Any, size: int, scale: Scale) -> float:
     graph = peer.StateGraph(peer.MessagesState)
     graph.add_node("says", node)
     graph.add_edge(peer.START, "says")
-    graph.add_conditional_edges(
-        "says", lambda _state: "says" if left[0] > 0 else peer.END  # pyright: ignore[reportUnknownLambdaType] # the peer has no types
-    )
+
+    def onwards(_state: Any) -> Any:
+        return "says" if left[0] > 0 else peer.END
+
+    graph.add_conditional_edges("says", onwards)
     app = graph.compile(checkpointer=saver)
     config = {
         "configurable": {"thread_id": "t"},

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -168,12 +169,10 @@ def sizes(scale: Scale) -> Iterator[Row]:
     """What a small turn takes on disk, and that it stays the same."""
     for name, make, suffix in STORES:
         with TemporaryDirectory() as folder:
-            taken: list[float] = []
-            for turns in (200, 400):
-                place = Path(folder) / f"{turns}{suffix}"
-                with make(place) as store:
-                    saved_turn_by_turn(store, turns)
-                taken.append(_bytes_below(place))
+            taken = [
+                _bytes_of(make, Path(folder) / f"{turns}{suffix}", turns)
+                for turns in (200, 400)
+            ]
         yield size(f"a small turn on disk, {name}", taken[1] / 400, 1_000)
         yield Row(
             figure=f"bytes of 400 turns, {name}",
@@ -181,6 +180,13 @@ def sizes(scale: Scale) -> Iterator[Row]:
             measured=f"{taken[1] / taken[0]:.2f} x",
             holds=taken[1] <= 2.2 * taken[0],
         )
+
+
+def _bytes_of(make: Callable[[Path], Store], place: Path, turns: int) -> int:
+    """What a State of so many turns, saved after each, takes on disk."""
+    with make(place) as store:
+        saved_turn_by_turn(store, turns)
+    return _bytes_below(place)
 
 
 def _bytes_below(place: Path) -> int:
@@ -199,7 +205,7 @@ def loading(scale: Scale) -> Iterator[Row]:
             make(Path(folder) / f"long{suffix}") as store,
         ):
             saved_turn_by_turn(store, scale.long_turns)
-            load = _best(lambda store=store: store.load("long"), scale.rounds)  # type: ignore[misc] # bound now, not later
+            load = _best(partial(store.load, "long"), scale.rounds)
             first = min(_first_turn(store) for _ in range(scale.rounds))
         yield Row(
             figure=f"loading {scale.long_turns:,} turns, {name}",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from actors import (
     ActorClosed,
@@ -12,6 +13,7 @@ from actors import (
     DecideByHuman,
     Inbox,
     Message,
+    Run,
     State,
     StoppedByQuestion,
     open_supervisor,
@@ -140,3 +142,37 @@ async def test_calls_that_wait_for_an_answer_are_left_open_and_gone_on_with() ->
     await agent.ause_tools(state)
     assert ran == ["risky"]
     assert state.pending_calls == ()
+
+
+async def test_a_step_that_is_given_up_leaves_the_request_of_the_next_one(
+    autojump_clock: MockClock,
+) -> None:
+    @tool
+    async def deaf() -> str:
+        """Hear no cancel."""
+        with trio.CancelScope(shield=True):
+            await trio.sleep(9)
+        return "heard nothing"
+
+    async def later(_request: object) -> str:
+        await trio.sleep(3)
+        return "later"
+
+    agent = quiet([tool_call("deaf"), later], tools=[deaf], grace_s=0)
+    state = begun()
+    await agent.athink(state)
+    async with open_supervisor() as supervisor:
+
+        async def cancel() -> None:
+            await trio.sleep(1)
+            (node,) = supervisor.roots
+            Run(node).cancel_nowait("enough")
+
+        async def think() -> str:
+            await trio.sleep(1.02)  # the call is given up by now, its step is not
+            return (await agent.athink(state)).text
+
+        came = await side_by_side(lambda: agent.ause_tools(state), think, cancel)
+    assert came[1] == "later"
+    assert state.usage.requests == 2
+    assert state.phase == "idle"

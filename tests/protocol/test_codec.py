@@ -215,7 +215,7 @@ def test_an_exception_that_msgspec_could_write_is_left_out_too(way: Way) -> None
     ]
     for entry in entries:
         assert way(entry) == entry
-        assert way(entry).error is None  # type: ignore[union-attr]  # both kinds have it
+        assert way(entry).error is None  # type: ignore[union-attr] # both have it
 
 
 def test_what_has_no_recorded_form_is_refused() -> None:

@@ -20,7 +20,7 @@ async def search(query: str) -> list[str]:
 async def a_tool_is_called_as_its_function() -> None:
     assert_type(price("hat", count=2), float)
     assert_type(await search("hat"), list[str])
-    price(5)  # type: ignore[arg-type] # no text
+    price(5)  # type: ignore[arg-type] # an int is no text
 
 
 def a_plain_tool_is_any_tool(given: Tool) -> None:

@@ -369,7 +369,9 @@ def test_an_async_hook_is_refused_when_its_class_is_made() -> None:
     with pytest.raises(TypeError, match=r"Late.on_tool_end is async, and nobody"):
 
         class Late(Reporter):
-            async def on_tool_end(self, event: ToolEnd) -> None:  # type: ignore[override] # is what is tested
+            async def on_tool_end(  # type: ignore[override] # the fault that is meant
+                self, event: ToolEnd
+            ) -> None:
                 """Never awaited."""
 
 
