@@ -305,7 +305,7 @@ def test_a_default_that_json_cannot_hold_is_left_out_of_the_schema() -> None:
 
 
 def test_the_state_and_the_call_are_hidden_from_the_model() -> None:
-    def f(a: int, state: "NotDefinedAnywhere", call=None): ...  # noqa: F821 - undefined
+    def f(a: int, state: "NotDefined", call=None): ...  # noqa: F821 - it is not defined
 
     made = tool(f)
     assert made.hidden == {"state", "call"}
@@ -324,7 +324,7 @@ def no_stars(**rows: str) -> None: ...
 def by_position(a: int, /) -> None: ...
 def state_as_text(state: str) -> None: ...
 def call_as_text(call: "int") -> None: ...
-def unknown_name(a: "Nowhere") -> None: ...  # noqa: F821 - undefined
+def unknown_name(a: "Nowhere") -> None: ...  # noqa: F821 - it is not defined
 def broken_text(a: "list[") -> None: ...  # noqa: F722 - it is no expression
 def no_json(a: list[complex]) -> None: ...
 def same_json(a: list[int] | set[int]) -> None: ...
@@ -332,7 +332,7 @@ def bad_limit(a: Annotated[str, Meta(ge=1)]) -> None: ...
 
 
 class Lost(msgspec.Struct):
-    at: "Nowhere"  # noqa: F821 - undefined
+    at: "Nowhere"  # noqa: F821 - it is not defined
 
 
 def no_such_field(a: int, b: Lost) -> None: ...
