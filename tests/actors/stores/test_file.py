@@ -108,7 +108,7 @@ def test_an_unknown_durability_is_refused(
     kind: type[FileStore] | type[SQLiteStore], tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match="'full' or 'relaxed', not 'most'"):
-        kind(tmp_path / "x", durability="most")  # type: ignore[arg-type] # no such value
+        kind(tmp_path / "x", durability="most")  # type: ignore[arg-type] # none such
     assert list(tmp_path.iterdir()) == []
 
 
