@@ -138,7 +138,10 @@ def changed_json(
 
 def context_view(value: Value) -> list[Message]:
     """What nodes see of the context."""
-    return [message for _, message in view_of(value)]
+    thread = value.open
+    if type(thread) is GraphThread and thread.trim is not None:
+        return [message for _, message in view_of(value)]
+    return list(value.messages.iterate(value.count))
 
 
 def meta_of(thread: GraphThread, thread_id: str) -> ExecMeta:
