@@ -61,3 +61,10 @@ def close_open(
             node.close(content, outcome)
         else:
             send(run.state, CloseCall(call, content, outcome))
+
+
+def take_back(step: "RunNode", error: BaseException) -> None:
+    """Take back the request of a step; what others beside it have open stays theirs."""
+    turn = value_of_state(step.state).open
+    if type(turn) is Thinking and turn.request == step.asked:
+        send(step.state, Fail(error))

@@ -45,12 +45,13 @@ async def think(
     reserve_request(node.accounts)
     try:
         if box.value.open is None and not box.waiting:
-            box.send(AskModel(model.name))
+            value = box.send(AskModel(model.name))
         else:
-            await send_in_turn(state, AskModel(model.name))
+            value = await send_in_turn(state, AskModel(model.name))
     except BaseException:
         return_request(node.accounts)
         raise
+    node.asked = value.size - 1
     node.unread = node.has_news = False
     try:
         if is_stored(state):
