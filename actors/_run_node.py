@@ -105,6 +105,7 @@ class RunNode(Node):
         state: State,
         above: "RunNode | None" = None,
     ) -> None:
+        supervisor.check_open()  # before the parent takes what would never end
         owner = parent if isinstance(parent, CallNode) else None
         if parent is not None and self.counted:
             reserve_child(parent.accounts, parent.depth + 1)

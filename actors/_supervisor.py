@@ -170,10 +170,17 @@ class Supervisor:
         """The trio clock, in seconds."""
         return trio.current_time()
 
-    def adopt(self, node: Node) -> None:
-        """Take a node into the tree; one without a parent becomes a root."""
+    def check_open(self) -> None:
+        """Refuse a new run once the block of this has been left.
+
+        Raises:
+            RuntimeError: it has.
+        """
         if self.closed:
             raise RuntimeError("this supervisor is closed and takes no new runs")
+
+    def adopt(self, node: Node) -> None:
+        """Take a node into the tree; one without a parent becomes a root."""
         self._started += 1
         if node.parent is None or node.parent.supervisor is not self:
             node.accounts = (*node.accounts, *self.accounts)
@@ -219,6 +226,8 @@ class Supervisor:
     async def _task(self, job: "Job", lane: "Lane | None") -> None:
         """All of a task in one frame: every await of the work goes through it."""
         node, work, args = job if lane is None else lane.waiting.popleft()
+        if around.get() is not self:  # who started it may stand in another's block
+            around.set(self)
         try:
             if node is None:
                 await work(*args)

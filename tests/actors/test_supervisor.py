@@ -153,3 +153,46 @@ async def test_an_error_whose_text_raises_leaves_its_own_run_and_no_other() -> N
         assert await whole.wait() == "whole"
         with pytest.raises(MuteError):
             await broken.wait()
+
+
+async def test_what_a_run_starts_joins_the_supervisor_of_that_run() -> None:
+    child = Agent(FakeModel(["below"]), reporter=None)
+    go_on = trio.Event()
+
+    @tool
+    async def ask_child() -> str:
+        await go_on.wait()
+        return str(await child.arun("go on"))
+
+    model = FakeModel([tool_call("ask_child"), "end"])
+    agent = Agent(model, tools=[ask_child], reporter=None)
+    async with open_supervisor() as outer:
+        async with open_supervisor() as inner:
+            run = outer.start(agent, "go on")
+            await wait_all_tasks_blocked()
+        go_on.set()
+        assert await run.wait() == "end"
+    assert inner.statistics().started == 0
+    assert run.usage.requests == 3
+
+
+async def test_a_run_that_a_closed_supervisor_refuses_leaves_no_trace() -> None:
+    late = Agent(FakeModel(["too late"]), reporter=None)
+    async with open_supervisor() as closed:
+        pass
+
+    @tool
+    async def ask_the_closed() -> str:
+        with pytest.raises(RuntimeError, match="this supervisor is closed"):
+            closed.start(late, "go on")
+        return "refused"
+
+    model = FakeModel([tool_call("ask_the_closed"), "end"])
+    agent = Agent(model, tools=[ask_the_closed], reporter=None)
+    state = State(messages=[Message.user("go on")])
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(agent, state)
+        with trio.fail_after(5):
+            assert await run.wait() == "end"
+    (result,) = [e for e in state.history if isinstance(e, ToolResultEntry)]
+    assert (result.content, result.child_ids) == ("refused", ())
