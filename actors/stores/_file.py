@@ -24,7 +24,7 @@ from ._body import unpack
 from ._disk import Disk, DiskFile, LocalDisk
 from ._info import page_of
 from ._lease import refuse_conflict
-from ._log import Log, append, go_on, is_part_of
+from ._log import Log, append, go_on, is_part_of, record_of
 from ._record import Info, Record, Saved
 from ._salvage import Remains, remains_of
 from ._store import Store
@@ -91,7 +91,8 @@ class FileStore(Store):
         self._folder = Path(path)
         self._disk.make_folder(self._folder)
         self._logs: OrderedDict[str, Log] = OrderedDict()
-        self._suspects: dict[str, int] = {}
+        # Where a record of this store begins that was not confirmed, and the record.
+        self._suspects: dict[str, tuple[int, bytes]] = {}
         self._lock = Lock()
         self._writes = 0
         self._torn_tails = 0
@@ -114,10 +115,16 @@ class FileStore(Store):
             try:
                 refuse_conflict(state_id, log.info, log.entries, info, expected)
                 new = append(state_id, file, log, entries, info, sync=self._sync)
-                if self._sync and not log.end:
-                    self._sync_new(state_id)
-            except BaseException as error:
-                self._take_back(state_id, log.end, error)
+                if self._sync and not log.named:
+                    self._sync_name(state_id)
+                    new = attrs.evolve(new, named=True)
+            except StoreUnknown:
+                record, _ = record_of(state_id, log, entries, info)
+                self._suspects[state_id] = log.end, record
+                self._unmake(state_id, log)
+                raise
+            except BaseException:
+                self._unmake(state_id, log)
                 raise
             self._remember(state_id, new)
             self._writes += 1
@@ -206,14 +213,28 @@ class FileStore(Store):
 
     def _trusted_size(self, state_id: str, file: DiskFile) -> int:
         """Where the log ends for readers: before a write that was not confirmed."""
-        size = file.size()
-        return min(size, self._suspects.get(state_id, size))
+        suspect = self._suspect(state_id, file)
+        return file.size() if suspect is None else suspect
+
+    def _suspect(self, state_id: str, file: DiskFile) -> int | None:
+        """Where a write stands that was not confirmed, unless others wrote since.
+
+        What another process has written behind it, or in its place, was confirmed to
+        that one, and must stay.
+        """
+        if state_id not in self._suspects:
+            return None
+        start, record = self._suspects[state_id]
+        if record.startswith(file.read(start, len(record) + 1)):
+            return min(start, file.size())
+        del self._suspects[state_id]
+        return None
 
     def _current(self, state_id: str, file: DiskFile) -> Log:
         """The log as it is now, without a torn tail."""
-        suspect = self._suspects.get(state_id)
+        suspect = self._suspect(state_id, file)
         if suspect is not None:
-            file.cut(min(suspect, file.size()))
+            file.cut(suspect)
             del self._suspects[state_id]
         log = self._logs.get(state_id) or Log()
         if not is_part_of(log, file):
@@ -236,11 +257,9 @@ class FileStore(Store):
             assert file is not None, "created"
             self._current(state_id, file)
 
-    def _take_back(self, state_id: str, end: int, error: BaseException) -> None:
-        """Leave nothing of a State that was not made, and build on nothing unknown."""
-        if isinstance(error, StoreUnknown):
-            self._suspects[state_id] = end
-        if not end:
+    def _unmake(self, state_id: str, log: Log) -> None:
+        """Leave nothing of a State that was not made."""
+        if not log.end:
             with suppress(OSError):
                 self._disk.remove(self._place(state_id, "log"))
 
@@ -252,8 +271,8 @@ class FileStore(Store):
             if len(self._logs) > LOGS_KNOWN_MAX:
                 self._logs.popitem(last=False)
 
-    def _sync_new(self, state_id: str) -> None:
-        """Make the name of a new log as durable as its content."""
+    def _sync_name(self, state_id: str) -> None:
+        """Make the name of a log as durable as its content."""
         try:
             self._disk.sync_folder(self._folder)
         except OSError as fault:

@@ -43,6 +43,9 @@ class Log:
     """The info of the last write; None when there was no write."""
     torn: int = 0
     """How many bytes of an unfinished write stand behind the end."""
+    named: bool = False
+    """Whether this process has made sure that the file's name is durable: whoever made
+    the file may have died before that."""
 
 
 def is_part_of(log: Log, file: DiskFile) -> bool:
@@ -81,10 +84,16 @@ def go_on(
     info = {**(log.info or {}), **changed}
     _refuse_stranger(state_id, info)
     last = found.end - HEADER_BYTES - len(found.records[-1])
-    return (
-        Log(found.end, last, found.checksum, log.entries + len(entries), info, torn),
-        entries,
+    longer = Log(
+        end=found.end,
+        last=last,
+        checksum=found.checksum,
+        entries=log.entries + len(entries),
+        info=info,
+        torn=torn,
+        named=log.named,
     )
+    return longer, entries
 
 
 def _refuse_stranger(state_id: str, info: Mapping[str, Any]) -> None:
@@ -98,6 +107,14 @@ def _refuse_stranger(state_id: str, info: Mapping[str, Any]) -> None:
             f"the log of State {state_id!r} is that of {info.get('id')!r}: its file "
             f"was renamed"
         )
+
+
+def record_of(
+    state_id: str, log: Log, entries: Sequence[bytes], info: Mapping[str, Any]
+) -> tuple[bytes, dict[str, Any]]:
+    """The record that brings these behind a log, and the info it leads to."""
+    full = {**info, "format": FORMAT, "id": state_id}
+    return seal(log.checksum, pack(entries, full, log.info or {})), full
 
 
 def append(
@@ -115,8 +132,7 @@ def append(
         OSError: nothing was stored.
         StoreUnknown: it may or may not have been stored.
     """
-    full = {**info, "format": FORMAT, "id": state_id}
-    record = seal(log.checksum, pack(entries, full, log.info or {}))
+    record, full = record_of(state_id, log, entries, info)
     try:
         _write(file, log.end, record)
     except OSError:
@@ -141,6 +157,7 @@ def append(
         checksum=checksum_of(record),
         entries=log.entries + len(entries),
         info=full,
+        named=log.named,
     )
 
 

@@ -6,7 +6,14 @@ from random import Random
 
 import pytest
 
-from actors import FileStore, Message, State, StoreUnknown, TornTailWarning
+from actors import (
+    FileStore,
+    Message,
+    State,
+    StoreConflict,
+    StoreUnknown,
+    TornTailWarning,
+)
 from actors.testing import Fault, SimulatedDisk, crash_disk
 
 FOLDER = Path("states")
@@ -202,3 +209,46 @@ def test_a_torn_tail_is_cut_and_reported_once() -> None:
         warnings.simplefilter("error")
         assert store.load("a").history == state.history
     assert store.statistics().torn_tails == 1
+
+
+def left_by_a_process_that_died(disk: SimulatedDisk) -> State:
+    """A State whose file was written and synced, and whose folder was not."""
+    store, state = FileStore(FOLDER, disk=disk), State(id="a")
+    state.add_message(Message.user("first"))
+    # Open, lock, read, write, sync: then the folder's turn would have come.
+    disk.fault = Fault("broken", disk.operations + 5, for_ever=True)
+    with pytest.raises(StoreUnknown, match="did not confirm its file"):
+        store.save(state)
+    disk.fault = None
+    return state
+
+
+def test_the_name_of_a_file_that_somebody_else_made_is_made_durable_too() -> None:
+    for seed in range(30):
+        disk = crash_disk(seed)
+        first = left_by_a_process_that_died(disk)
+        store = FileStore(FOLDER, disk=disk)
+        state = store.load("a")
+        assert state.history == first.history
+        state.add_message(Message.user("second"))
+        store.save(state)
+        after = FileStore(FOLDER, disk=disk.lose_power())
+        assert after.load("a").history == state.history
+
+
+def test_what_others_built_on_an_unconfirmed_write_is_not_cut_off() -> None:
+    disk = crash_disk()
+    one, other = FileStore(FOLDER, disk=disk), FileStore(FOLDER, disk=disk)
+    one.write("a", [b"1"], info(1), expected=0)
+    # Open, lock, read twice, write: the sync fails, and the cut that follows.
+    disk.fault = Fault("broken", disk.operations + 5, for_ever=True)
+    with pytest.raises(StoreUnknown):
+        one.write("a", [b"2"], info(1), expected=1)
+    disk.fault = None
+    other.write("a", [b"3"], info(2), expected=2)
+    with pytest.raises(StoreConflict):
+        one.write("a", [b"2"], info(1), expected=1)
+    for store in (one, other):
+        record = store.read("a")
+        assert record is not None
+        assert list(record.entries) == [b"1", b"2", b"3"]
