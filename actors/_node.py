@@ -132,15 +132,20 @@ class Node:
     def stop_tree(self, stop: Stop) -> None:
         """Cancel this and everything below it, at once. Does not wait.
 
-        A node that is being stopped already keeps its first reason. What has not ended
-        when the grace is over is given up by the supervisor, which names it.
+        A node that is being stopped already keeps its first reason, and has no more
+        time than this stop gives. What has not ended when the grace is over is given
+        up by the supervisor, which names it.
         """
+        latest = self.supervisor.time() + stop.grace_s
         todo: list[Node] = [self]
         while todo:
             node = todo.pop()
             if node.stop is not None:
-                continue  # all below was told with it, and it took no new children
-            if not node.ended:
+                # All below was told with it, and it took no new children.
+                if node.until is None or node.until <= latest:
+                    continue
+                node.end_within(stop.grace_s)
+            elif not node.ended:
                 node.stop = stop
                 node.cancel(stop)
                 node.end_within(stop.grace_s)

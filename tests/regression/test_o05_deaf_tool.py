@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 import trio
 
-from actors import Agent, Run, open_supervisor, tool
+from actors import Agent, Run, RunCancelled, open_supervisor, tool
 from tests.regression.stage import (
     agent,
     assert_whole,
@@ -138,3 +138,18 @@ async def test_leaving_the_supervisor_says_what_it_waits_for(
     (named,) = supervisor.statistics().unstopped
     assert named.call_id == results(asked)[0].call.id
     assert_whole(asked)
+
+
+async def test_a_second_stop_that_gives_less_time_counts(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    root = agent(call("deaf"), "never", tools=[tool(name="deaf")(shields_itself)])
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(root, "go")
+        await trio.sleep(1)
+        run.cancel_nowait("first", grace_s=20)
+        report = await run.cancel("second", grace_s=2)
+        assert trio.current_time() == pytest.approx(3, abs=0.2)
+        assert len(report.unstopped) == 1
+        with pytest.raises(RunCancelled, match="first"):
+            await run.wait()
