@@ -7,12 +7,12 @@ its proxies, and none of its cost for each event.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ._clients import CONNECT_S, client_of_this_run
+from ._clients import CONNECT_S, lent_client
 from ._failures import refusal
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Channel(Protocol):
 
 
 class HttpChannel:
-    """Over an httpx2 client: the one given, or that of the trio run."""
+    """Over an httpx2 client: the one given, or one that the trio run lends."""
 
     def __init__(
         self,
@@ -66,15 +66,18 @@ class HttpChannel:
     async def send(self, body: dict[str, Any]) -> AsyncGenerator[Answer, None]:
         import httpx2
 
-        client = self._client or client_of_this_run()
+        lent = nullcontext(self._client) if self._client else lent_client(self._url)
         timeout = httpx2.Timeout(self._timeout_s, connect=CONNECT_S, pool=None)
-        async with client.stream(
-            "POST",
-            self._url,
-            content=msgspec.json.encode(body),
-            headers=self._headers,
-            timeout=timeout,
-        ) as response:
+        async with (
+            lent as client,
+            client.stream(
+                "POST",
+                self._url,
+                content=msgspec.json.encode(body),
+                headers=self._headers,
+                timeout=timeout,
+            ) as response,
+        ):
             if response.status_code >= 300:
                 await response.aread()
                 raise refusal(

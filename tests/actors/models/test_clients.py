@@ -87,11 +87,10 @@ async def test_a_client_idle_for_too_long_is_closed_whoever_asks_next(
     old = await used()
     mock_clock.jump(IDLE_S)
     young = await used(THERE)
-    assert not old.is_closed
+    assert [client.is_closed for client in (old, young)] == [False, False]
     mock_clock.jump(1.0)
     assert await used(THERE) is young
-    assert old.is_closed
-    assert not young.is_closed
+    assert [client.is_closed for client in (old, young)] == [True, False]
     await close_clients()
 
 
@@ -124,11 +123,8 @@ async def test_requests_in_a_row_need_one_connection_and_two_at_once_a_second() 
             assert await answer.read() == b"{}"
 
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(
-            lambda task_status: trio.serve_tcp(
-                serve, 0, host="127.0.0.1", task_status=task_status
-            )
-        )
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        nursery.start_soon(trio.serve_listeners, serve, listeners)
         port = listeners[0].socket.getsockname()[1]
         url = f"http://127.0.0.1:{port}/v1"
         channel = HttpChannel("bench", url, {}, client=None, timeout_s=10.0)
