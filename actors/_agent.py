@@ -151,7 +151,7 @@ class Agent:
 
     # Runs
 
-    async def arun(self, prompt: str | State) -> Any:
+    async def arun(self, prompt_or_state: str | State) -> Any:
         """Run a State until its loop ends; returns what the loop returns.
 
         A text makes a fresh State. Inside `open_supervisor` the run joins it; inside a
@@ -169,7 +169,7 @@ class Agent:
             BaseException: what left the run, the very exception.
         """
         _settings.check_loop(self.loop, wanted_async=True)
-        return await self.run_as_asked(as_state(prompt))
+        return await self.run_as_asked(as_state(prompt_or_state))
 
     async def run_as_asked(self, state: State, plain: PlainBody | None = None) -> Any:
         """Run where this was called: joined, below a call, or on its own."""
@@ -206,7 +206,7 @@ class Agent:
         """Run a node of the tree in this task; raises only a cancel."""
         return drive(self, node)
 
-    def run(self, prompt: str | State) -> Any:
+    def run(self, prompt_or_state: str | State) -> Any:
         """The same as `arun`, from plain code; the loop's body runs in this thread.
 
         Ctrl+C cancels the run, waits at most 10 seconds for its end, its clean-up and
@@ -217,7 +217,8 @@ class Agent:
             BaseException: as `arun` does.
         """
         _settings.check_loop(self.loop, wanted_async=False)
-        return run_from_plain(self, as_state(prompt), self.loop or default_loop)
+        state = as_state(prompt_or_state)
+        return run_from_plain(self, state, self.loop or default_loop)
 
     def run_loop(self, node: RunNode) -> Awaitable[Any]:
         """Do what the loop says, in this task or in the plain thread that asked."""
@@ -354,13 +355,15 @@ class Agent:
         """The same as `acompact`, from plain code."""
         from_plain(self.acompact, state, instructions)
 
-    def stream(self, prompt: str | State) -> AbstractAsyncContextManager[Stream]:
+    def stream(
+        self, prompt_or_state: str | State
+    ) -> AbstractAsyncContextManager[Stream]:
         """Run, and give every event of the whole tree as it happens.
 
         ``async with agent.stream(...) as events: async for event in events: ...``;
         leaving the block early stops the run, joins it, and leaves nothing behind.
         """
-        return open_stream(self, as_state(prompt))
+        return open_stream(self, as_state(prompt_or_state))
 
     # For the tree
 

@@ -104,7 +104,11 @@ class Supervisor:
     # For users
 
     def start(
-        self, agent: "Runner", prompt: str | State, *, restart: Restart | None = None
+        self,
+        agent: "Runner",
+        prompt_or_state: str | State,
+        *,
+        restart: Restart | None = None,
     ) -> Run:
         """Start a run as a child of this supervisor, and return at once.
 
@@ -112,7 +116,7 @@ class Supervisor:
 
         Args:
             agent: who runs it.
-            prompt: a text for a fresh State, or a State.
+            prompt_or_state: a text for a fresh State, or a State.
             restart: how often it begins again, from its own history, when it fails;
                 never when left out.
 
@@ -120,7 +124,7 @@ class Supervisor:
             ValueError: the State runs already, or is finished.
             RuntimeError: the supervisor is closed.
         """
-        node = RunNode.root(self, agent, prompt)
+        node = RunNode.root(self, agent, prompt_or_state)
         if restart is not None:
             node.restarts = Restarts(restart)
         self.spawn(node, agent.drive, node)

@@ -1,5 +1,6 @@
 """Who is given up, and when."""
 
+from inspect import signature
 from math import inf, nan
 from typing import Any
 
@@ -12,6 +13,7 @@ from actors import (
     Message,
     RunCancelled,
     State,
+    Supervisor,
     ToolResultEntry,
     open_supervisor,
     start_child,
@@ -196,3 +198,10 @@ async def test_a_run_that_a_closed_supervisor_refuses_leaves_no_trace() -> None:
             assert await run.wait() == "end"
     (result,) = [e for e in state.history if isinstance(e, ToolResultEntry)]
     assert (result.content, result.child_ids) == ("refused", ())
+
+
+@pytest.mark.parametrize(
+    "method", [Agent.run, Agent.arun, Agent.stream, Supervisor.start, start_child]
+)
+def test_a_run_starts_from_what_every_way_calls_prompt_or_state(method: Any) -> None:
+    assert "prompt_or_state" in signature(method).parameters
