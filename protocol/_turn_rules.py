@@ -87,23 +87,35 @@ def check_reply(reply: object) -> None:
         raise TypeError(f"a model answers with a Reply, not {reply!r}")
     if not isinstance(reply.message, Message):
         raise TypeError(f"reply.message must be a Message, not {reply.message!r}")
-    for name in ("stop_reason", "model"):
-        told: Any = getattr(reply, name)
-        if told is not None:
-            check_text(told, f"reply.{name}")
+    why, model = reply.stop_reason, reply.model
+    if why is not None:
+        check_text(why, "reply.stop_reason")
+    if model is not None:
+        check_text(model, "reply.model")
     if reply.context_tokens is not None:
         _check_count(reply.context_tokens, "reply.context_tokens")
     _check_usage(reply.usage)
 
 
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "requests",
+)
+
+
 def _check_usage(usage: object) -> None:
     if type(usage) is not Usage:
         raise TypeError(f"reply.usage must be a Usage, not {usage!r}")
-    _check_count(usage.input_tokens, "reply.usage.input_tokens")
-    _check_count(usage.output_tokens, "reply.usage.output_tokens")
-    _check_count(usage.cache_read_tokens, "reply.usage.cache_read_tokens")
-    _check_count(usage.cache_write_tokens, "reply.usage.cache_write_tokens")
-    _check_count(usage.requests, "reply.usage.requests")
+    if not (
+        type(usage.input_tokens) is type(usage.output_tokens) is int
+        and type(usage.cache_read_tokens) is type(usage.cache_write_tokens) is int
+        and type(usage.requests) is int
+    ):
+        for name in _COUNTS:
+            _check_count(getattr(usage, name), f"reply.usage.{name}")
     cost: Any = usage.cost
     if cost is not None and not (type(cost) in (int, float) and isfinite(cost)):
         raise TypeError(f"reply.usage.cost must be a number or None, not {cost!r}")
