@@ -3,6 +3,7 @@
 1. The context stays as it is until everything has come out well.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -26,7 +27,7 @@ from ._asking import ask_people
 from ._events import ContextChanged
 from ._gate import respond
 from ._inside import mailbox, send, value_of_state
-from ._limits import reserve_request, return_request, spend
+from ._limits import refuse_spent, reserve_request, return_request, spend
 from ._saving import save
 from ._settings import refuse_finished
 from ._state import State
@@ -129,7 +130,8 @@ async def _request(
     messages = [*Messages(value_of_state(node.state)), *asked]
     request = Request(messages=messages, system=agent.system, output_schema=schema)
     await trio.lowlevel.checkpoint()
-    reply = await respond(agent.model, request, None, on_event)
+    may_start = partial(refuse_spent, node.accounts)
+    reply = await respond(agent.model, request, None, on_event, may_start)
     spend(node.accounts, reply.usage)
     return reply
 

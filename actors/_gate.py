@@ -22,6 +22,8 @@ from protocol._turn_rules import check_reply
 from ._pace import Pace, Slots
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from protocol import Reply, Usage
 
     from .models._model import Model, OnEvent, OnText, Request
@@ -43,7 +45,11 @@ _gates: trio.lowlevel.RunVar[dict[str, Gate]] = trio.lowlevel.RunVar("actors.gat
 
 
 async def respond(
-    model: Model, request: Request, on_text: OnText | None, on_event: OnEvent
+    model: Model,
+    request: Request,
+    on_text: OnText | None,
+    on_event: OnEvent,
+    may_start: Callable[[], None] | None = None,
 ) -> Reply:
     """Ask the model through the gate of its key, and again after what may pass.
 
@@ -54,6 +60,9 @@ async def respond(
 
     When nobody has to wait there is no checkpoint beside those of `model.arespond`. A
     cancel ends any wait and any request at once and frees the slot.
+
+    ``may_start`` is called when nothing stands between the request and the model any
+    more, once; what it raises goes to the caller, and the model is not asked.
 
     Raises:
         ProviderError: The failure of the last try.
@@ -67,6 +76,8 @@ async def respond(
         if started is None:
             started = await gate.enter(on_event if tries == 0 else _nobody)
         try:
+            if may_start is not None and not tries:
+                may_start()
             reply = await model.arespond(request, shown, on_event)
         except ProviderError as error:
             failure = error

@@ -85,6 +85,11 @@ class Account:
         limits = self.limits
         if limits.requests is not None and self.requests >= limits.requests:
             return "requests"
+        return self.lacks_for_spending()
+
+    def lacks_for_spending(self) -> LimitName | None:
+        """The limit whose tokens or dollars are all spent, or None."""
+        limits = self.limits
         if limits.tokens is not None and self.tokens >= limits.tokens:
             return "tokens"
         if limits.cost is not None and self.cost >= limits.cost:
@@ -127,6 +132,21 @@ def return_request(accounts: Accounts) -> None:
     """Give back a request that was reserved and never sent."""
     for account in accounts:
         account.requests -= 1
+
+
+def refuse_spent(accounts: Accounts) -> None:
+    """Refuse a reserved request when all was spent while it waited to be sent.
+
+    It is given back: it was never sent.
+
+    Raises:
+        BudgetExceeded: the outermost account with nothing left to spend.
+    """
+    for account in accounts:
+        limit = account.lacks_for_spending()
+        if limit is not None:
+            return_request(accounts)
+            raise account.exceeded(limit)
 
 
 def spend(accounts: Accounts, usage: Usage) -> None:

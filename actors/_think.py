@@ -20,7 +20,7 @@ from protocol._value import Value
 from ._events import ModelHappened, TextDelta, ThinkEnd, ThinkStart
 from ._gate import respond
 from ._inside import mailbox, send, send_in_turn
-from ._limits import reserve_request, return_request, spend
+from ._limits import refuse_spent, reserve_request, return_request, spend
 from ._saving import is_stored, save, save_at_last
 from ._telling import room, tell, wants_text
 from .models import Model, Request, ToolSpec
@@ -61,7 +61,10 @@ async def think(
             tell(node, ThinkStart(path=node.path, snapshot=state.snapshot()))
         request = _request(box.value, system, tools, before)
         on_text = partial(_show, node) if wants_text(node) else None
-        reply = await respond(model, request, on_text, partial(_note, node))
+        accounts = node.accounts
+        may_start = partial(refuse_spent, accounts) if accounts else None
+        note = partial(_note, node)
+        reply = await respond(model, request, on_text, note, may_start)
         _count(node, model, reply)
         _receive(node, reply)
     except BaseException as error:

@@ -11,10 +11,12 @@ from actors import (
     FunctionModel,
     Inbox,
     Limits,
+    MemoryStore,
     Message,
     Reply,
     State,
     StoppedByBudget,
+    TextBlock,
     Usage,
     afan_out,
     open_supervisor,
@@ -74,6 +76,38 @@ async def test_no_request_starts_once_tokens_or_cost_are_spent(
     await quiet(model, tools=[step], limits=limits).arun(state)
     assert len(model.requests) == 3
     assert isinstance(state.stopped, StoppedByBudget)
+
+
+async def test_a_request_that_waited_while_all_was_spent_is_not_sent(
+    autojump_clock: MockClock,
+) -> None:
+    asked: list[float] = []
+
+    async def answer(_request: object) -> Reply:
+        asked.append(trio.current_time())
+        message = Message(role="assistant", content=[TextBlock(text="answer")])
+        return Reply(message=message, usage=Usage(output_tokens=9, requests=1))
+
+    class Slow(MemoryStore):
+        """Its writes of one State take longer than a reply."""
+
+        async def awrite(self, state_id: str, *rest: Any, **more: Any) -> None:
+            await trio.sleep(0 if state_id == "quick" else 1)
+            await super().awrite(state_id, *rest, **more)
+
+    agent = quiet(FunctionModel(answer), store=Slow())
+    states = [
+        State(id=name, messages=[Message.user("go")]) for name in ("quick", "slow")
+    ]
+    async with open_supervisor(limits=Limits(tokens=5, requests=2)) as supervisor:
+        quick, slow = [supervisor.start(agent, state) for state in states]
+        assert await quick.wait() == "answer"
+        with pytest.raises(BudgetExceeded, match="tokens"):
+            await slow.wait()
+        assert supervisor.accounts[0].requests == 1
+    assert len(asked) == 1
+    assert states[1].phase == "idle"
+    assert states[1].usage.requests == 0
 
 
 async def test_a_request_that_fails_its_checks_is_given_back() -> None:
