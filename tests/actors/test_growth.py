@@ -9,7 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from actors import Agent, FunctionModel, Request, open_supervisor
 from actors.testing import tool_call
-from tests.watching import watch
+from tests.effort import instructions
 
 Leaf = Callable[[Request], Any]
 ALLOWED = 1.01
@@ -62,15 +62,8 @@ async def run(root: Agent) -> None:
         await run.cancel("enough")
 
 
-def instructions(root: Agent) -> int:
-    seen = 0
-
-    def look(_frame: object, _offset: int) -> None:
-        nonlocal seen
-        seen += 1
-
-    watch(lambda: trio.run(run, root), look)
-    return seen
+def cost(root: Agent) -> int:
+    return instructions(lambda: trio.run(run, root))
 
 
 @pytest.mark.slow
@@ -81,6 +74,6 @@ def instructions(root: Agent) -> int:
 def test_an_agent_costs_the_same_however_large_its_tree(
     tree: Callable[[int, Leaf], Agent], leaf: Leaf
 ) -> None:
-    instructions(tree(1, leaf))  # what only the first run needs
-    few, some, many = (instructions(tree(size, leaf)) for size in (20, 40, 80))
+    cost(tree(1, leaf))  # what only the first run needs
+    few, some, many = (cost(tree(size, leaf)) for size in (20, 40, 80))
     assert many - some <= 2 * (some - few) * ALLOWED

@@ -11,7 +11,7 @@ from actors._inside import send
 from actors.testing import FakeModel
 from protocol import TextBlock
 from protocol._commands import CloseCall, Receive, Request
-from tests.watching import watch
+from tests.effort import instructions
 
 AGENT = Agent(FakeModel(), system="Answer.", reporter=None, human=None)
 
@@ -87,14 +87,7 @@ def test_asking_each_turn_costs_the_same_at_any_length_when_nobody_counts() -> N
 
     def steps() -> int:
         turn(state, 10)
-        seen = 0
-
-        def look(_frame: object, _offset: int) -> None:
-            nonlocal seen
-            seen += 1
-
-        watch(lambda: AGENT.context_tokens(state), look)
-        return seen
+        return instructions(lambda: AGENT.context_tokens(state))
 
     early = [steps() for _ in range(10)][-1]
     for _ in range(300):
