@@ -59,13 +59,14 @@ def refuse_finished(value: Value, what: str) -> None:
 
 def check_text(text: object, path: str) -> None:
     """Check that this is text which a file can hold."""
+    if is_clean(text):
+        return
     if not isinstance(text, str):
         raise TypeError(f"{path} must be a str, not {type(text).__name__}")
-    if not is_clean(text):
-        raise TypeError(
-            f"{path} has half of a surrogate pair, which no file can hold; decode it "
-            f"with errors='replace'"
-        )
+    raise TypeError(
+        f"{path} has half of a surrogate pair, which no file can hold; decode it "
+        f"with errors='replace'"
+    )
 
 
 def _request(value: Value, command: Request, now: Clock) -> HistoryEntry:
