@@ -234,6 +234,9 @@ async def _failed(node: RunNode, error: BaseException) -> None:
         send(node.state, SetStop(None))
     # Whoever closes the State stops the run: what it meets then is only how it hears.
     closed = isinstance(error, ActorClosed) and node.stop is not None
+    if type(error) is trio.Cancelled:
+        # It goes no further, and the history keeps it: with every frame of the run.
+        error.__traceback__ = None
     node.error = node.cancelled() if closed else error
 
 

@@ -1,4 +1,4 @@
-"""What an agent costs in a tree, counted in instructions: the same at any size."""
+"""What an agent costs in a tree, the same at any size; and what it leaves."""
 
 from collections.abc import Callable
 from typing import Any
@@ -77,3 +77,14 @@ def test_an_agent_costs_the_same_however_large_its_tree(
     cost(tree(1, leaf))  # what only the first run needs
     few, some, many = (cost(tree(size, leaf)) for size in (20, 40, 80))
     assert many - some <= 2 * (some - few) * ALLOWED
+
+
+async def test_the_history_of_a_cancelled_run_keeps_none_of_its_frames() -> None:
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(agent("leaf", waits), "begin")
+        await wait_all_tasks_blocked()
+        await run.cancel("enough")
+    entry = run.state.history[-1]
+    assert entry.kind == "error"
+    assert isinstance(entry.error, trio.Cancelled)
+    assert entry.error.__traceback__ is None
