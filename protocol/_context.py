@@ -236,13 +236,10 @@ def compact(value: Value, notice: Message, kept: int) -> None:
     """
     view = Messages(value)
     first = value.facts.first_user
-    if first is not None and value.held.size:
-        held = {message.message_id for message in value.held.read()}
-        first = None if first.message_id in held else first
-    rest = view[max(len(view) - kept, 0) :]
-    if first is not None:
-        rest = tuple(m for m in rest if m.message_id != first.message_id)
-    start_again(value, [notice] if first is None else [first, notice])
+    # The very message, not its id: another one may have the same.
+    held = any(message is first for message in value.held.read())
+    rest = [m for m in view[max(len(view) - kept, 0) :] if m is not first]
+    start_again(value, [notice] if first is None or held else [first, notice])
     put_all(value, rest)
     value.results = structs.replace(value.results, counted=value.count)
     if type(value.open) is Thinking:
