@@ -198,7 +198,7 @@ def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) ->
     elif isinstance(error, Exception) and turn.on_error(tool) == "result":
         turn.close(node, _words(error), "error", error)
     else:
-        kind = "aborted" if isinstance(error, Exception) else "interrupted"
+        kind = "interrupted" if isinstance(error, KeyboardInterrupt) else "aborted"
         turn.close(node, f"({kind}: {type(error).__name__})", kind, error)
         turn.failed(node, error)
 

@@ -183,7 +183,7 @@ def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
         how = "cancelled" if node.stop is None else node.stop.kind
         turn.close(node, f"({how}: {child.cancelled()})", how, error)
     elif isinstance(error, BudgetExceeded) or not isinstance(error, Exception):
-        kind = "aborted" if isinstance(error, Exception) else "interrupted"
+        kind = "interrupted" if isinstance(error, KeyboardInterrupt) else "aborted"
         turn.close(node, f"({kind}: {type(error).__name__})", kind, error)
         turn.failed(node, error)
     else:

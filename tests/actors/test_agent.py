@@ -422,3 +422,23 @@ async def test_runs_that_a_loops_body_starts_are_in_the_usage_of_its_state() -> 
     assert f"run of helper ({shared.id})" in {e.content.question for e in asked}
     assert [message.text() for message in state.messages] == ["x", "done"]
     assert State(history=state.history).snapshot() == state.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("raised", "outcome"),
+    [(SystemExit(3), "aborted"), (KeyboardInterrupt(), "interrupted")],
+)
+async def test_what_leaves_a_run_past_every_handler_aborts_its_call(
+    raised: BaseException, outcome: str
+) -> None:
+    @tool
+    async def leave() -> None:
+        raise raised
+
+    state = State(messages=[Message.user("x")])
+    agent = quiet(FakeModel([tool_call("leave"), "never"]), tools=[leave])
+    with pytest.raises(type(raised)):
+        await agent.arun(state)
+    result = state.history[-1]
+    assert result.kind == "tool_result"
+    assert result.outcome == outcome
