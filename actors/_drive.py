@@ -108,10 +108,11 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
     node.task = trio.lowlevel.current_task()
     try:
         await _begin(agent, node)
-        with deadline(node), _calm(agent, node):
-            node.answer = await agent.run_loop(node)
-            if node.children:
-                await wait_for_background(node)
+        if node.accounts or agent.tools:
+            with deadline(node), _calm(agent, node):
+                await _loop(agent, node)
+        else:
+            await _loop(agent, node)
     except QuestionsLeftOpen as left:
         await leave_open(node, left)
     except BudgetExceeded as spent:
@@ -125,6 +126,12 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
     except BaseException as error:  # noqa: BLE001 - kept for whoever waits
         await _failed(node, error)
     await report_end(agent, node)
+
+
+async def _loop(agent: "Agent", node: RunNode) -> None:
+    node.answer = await agent.run_loop(node)
+    if node.children:
+        await wait_for_background(node)
 
 
 async def _begin(agent: "Agent", node: RunNode) -> None:

@@ -79,15 +79,19 @@ async def respond(
             if may_start is not None and not tries:
                 may_start()
             reply = await model.arespond(request, shown, on_event)
-        except ProviderError as error:
-            failure = error
-            gate.failed(error)
-        else:
             check_reply(reply)
-            gate.answered(started, reply.usage)
-            return reply
-        finally:
+        except BaseException as error:
+            # One handler: each that a Cancelled passes costs as much as a commit.
+            if isinstance(error, ProviderError):
+                gate.failed(error)
             gate.leave()
+            if not isinstance(error, ProviderError):
+                raise
+            failure = error
+        else:
+            gate.answered(started, reply.usage)
+            gate.leave()
+            return reply
         if not _may_pass(failure) or tries >= model.retries or (shown and shown.any):
             raise failure
         wait_s = gate.wait_s(failure, tries)
