@@ -24,8 +24,7 @@ async def attack(world: "World", start: Callable[[], "Process"]) -> None:
     """Do something bad so many times; then let everybody in peace."""
     for _ in range(world.settings.attacks):
         await wait(world)
-        living = [each for each in world.processes if each.alive]
-        living = [each for each in living if not each.ended.is_set()]
+        living = [each for each in world.processes if each.lives]
         if not living:
             start()
             continue

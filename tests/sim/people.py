@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors import State
+from actors import ActorClosed, State
 
 from .reached import reached
 
@@ -38,7 +38,7 @@ def answer(process: "Process", state: State, question: Any) -> None:
     said = world.random.choice(ANSWERS)
     try:
         state.answer_question(question.id, said)
-    except ValueError:
+    except (ValueError, ActorClosed):
         return  # closed meanwhile
     world.log(state.id[:12], f"hears {said!r}")
     if world.random.random() < 0.5:
@@ -52,6 +52,8 @@ def answer(process: "Process", state: State, question: Any) -> None:
 
 async def answer_what_is_left(process: "Process", state: State) -> None:
     """A run stopped with open questions: answer them where they were asked."""
+    if process.world.trouble(0.4):
+        return  # there is time: another process may put them again
     for question in list(getattr(state.stopped, "questions", ())):
         reached("a question was left open")
         asker = await find(process, state, question)

@@ -20,6 +20,7 @@ from actors import (
 from actors._inside import library_of, mailbox, value_of_state
 from actors._node import subtree
 from actors._run_node import RunNode
+from protocol._entry import NO_USAGE
 from protocol._value import Calling, Thinking
 
 from .people import answer_what_is_left, person
@@ -50,6 +51,8 @@ class Process:
             self.store = SimStore(self, ProcessDisk(world.files))
         self.agent = agent.copy(store=self.store)
         self.alive = True
+        self.settled = False
+        """Whether it answered everything, and so ended by itself."""
         self.ended = trio.Event()
         self.scope = trio.CancelScope()
         self.supervisor: Supervisor
@@ -76,6 +79,7 @@ class Process:
                     async with trio.open_nursery() as talks:
                         for each in self.world.conversations:
                             talks.start_soon(self.converse, each)
+                    self.settled = self.alive
                     nursery.cancel_scope.cancel()
         finally:
             self.world.log(self.name, "has ended" if self.alive else "is buried")
@@ -83,6 +87,10 @@ class Process:
         self.look_at_the_end()
 
     # Life and death
+
+    @property
+    def lives(self) -> bool:
+        return self.alive and not self.ended.is_set()
 
     def die(self) -> None:
         """Kill it: from now on nothing it does has any effect."""
@@ -112,6 +120,8 @@ class Process:
                 state = await self.state_of(talk)
                 prompt = left_something(talk, state)
                 if prompt is None:
+                    if self.store is not None:
+                        await self.store.asave(state)
                     return
                 await self.one_try(talk, state, prompt)
             except Exception as error:
@@ -224,8 +234,27 @@ class Process:
                     shadow.own == wanted,
                     f"{state.id}: used {shadow.own}, and was delivered {wanted}",
                 )
+            self.adds_up(shadow)
             if self.alive and shadow.driven and id(state) not in self.by_hand:
                 self.in_order(state)
+
+    def adds_up(self, shadow: Shadow) -> None:
+        """What a State says of its children is what these say of themselves (P9)."""
+        family = shadow.state._family
+        known = {} if family is None else family.children
+        children = [known.get(child_id) for child_id in shadow.children]
+        shadows = [self.shadows.get(id(child)) for child in children]
+        if shadow.state.closed or not shadow.is_new:
+            return  # it took no more entries; or another process did a part of it
+        if any(
+            each is None or each.state.closed or not each.is_new for each in shadows
+        ):
+            return
+        used = sum((child.usage for child in children if child is not None), NO_USAGE)
+        self.world.must(
+            used == shadow.below,
+            f"{shadow.state.id}: its children used {used}, and it says {shadow.below}",
+        )
 
     def in_order(self, state: State) -> None:
         """A State that no run drives waits for nobody but people."""

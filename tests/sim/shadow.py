@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from actors import State, ToolResultEntry
-from actors._inside import mailbox
+from actors._inside import mailbox, value_of_state
 from protocol import (
     ErrorEntry,
     ExchangeEntry,
@@ -26,6 +26,10 @@ from .reached import reached
 
 if TYPE_CHECKING:
     from .process import Process
+
+
+FIRST = 4
+"""Entries a State has at most when it is met for the first time in its life."""
 
 
 class Shadow:
@@ -52,6 +56,7 @@ class Shadow:
             self.follow(box.value)
             self.live = True
             self.inherited = self.own
+            self.is_new = not self.children and value_of_state(state).size <= FIRST
             self.got = NO_USAGE
             """What models delivered to this copy since."""
             box.listen(self.heard)

@@ -20,7 +20,7 @@ from .nemesis import attack
 from .process import Process
 from .reached import reached
 from .settings import draw_settings
-from .store import flip_a_bit
+from .store import flip_a_bit, read_again
 from .world import World
 
 SETTLE_S = 10_000.0
@@ -121,7 +121,7 @@ async def _chaos_and_calm(world: World, nursery: trio.Nursery) -> None:
     world.troubled, world.disk_fault = False, None
     world.calm.set()
     with trio.move_on_after(SETTLE_S) as scope:
-        await _settle(world, start)
+        read_again(await _settle(world, start))
         flip_a_bit(world)
     if scope.cancelled_caught:
         world.fault(f"not settled after {SETTLE_S} s: {_waiting(world)}")
@@ -137,19 +137,21 @@ async def _look_now_and_then(world: World) -> None:
                 process.look_around()
 
 
-async def _settle(world: World, start: Any) -> None:
-    """One process is left, and answers everything."""
-    living = [each for each in world.processes if each.alive]
+async def _settle(world: World, start: Any) -> Process:
+    """One process is left, and answers everything; gives the one that did."""
+    living = [each for each in world.processes if each.lives]
     for process in living[:-1]:
         process.scope.cancel()
     for process in world.processes:
         if process not in living[-1:]:
             await process.ended.wait()
-    last = living[-1] if living else start()
+    last: Process = living[-1] if living else start()
     await last.ended.wait()
-    if not last.alive:  # it met its death from before
+    if not last.settled:  # it met its death from before
         last = start()
         await last.ended.wait()
+    world.must(last.settled, f"{last.name} ended, and did not answer everything")
+    return last
 
 
 def _waiting(world: World) -> str:

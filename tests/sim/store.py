@@ -190,13 +190,32 @@ class SimStore(FileStore):
             await trio.sleep_forever()
 
 
+def read_again(last: "Process") -> None:
+    """What the store has of the last process is what that one has in memory (P4)."""
+    world = last.world
+    if last.store is None:
+        return
+    store = FileStore(FOLDER, disk=ProcessDisk(world.files))
+    for state in last.states.values():
+        loaded = store.load(state.id)
+        size = min(len(loaded.history), len(state.history))
+        world.must(
+            loaded.history[:size] == state.history[:size],
+            f"{state.id}: neither what is stored begins what is live, nor that this",
+        )
+        if len(loaded.history) == len(state.history):
+            same = loaded.snapshot() == state.snapshot()
+            world.must(same, f"{state.id}: loaded, it is not what it was live")
+
+
 def flip_a_bit(world: "World") -> None:
     """The medium changes one bit of a log: what is read is a beginning, or refused."""
-    logs = sorted(path for path in world.files._files if path.suffix == ".log")
+    files = world.files._files
+    logs = [path for path in sorted(files) if path.suffix == ".log" if files[path].seen]
     if not logs:
         return
     path = world.random.choice(logs)
-    content = world.files._files[path].seen
+    content = files[path].seen
     place = world.random.randrange(len(content) * 8)
     content[place // 8] ^= 1 << place % 8
     written = world.durable[path.stem]

@@ -50,6 +50,8 @@ def make_tools(world: "World", random: Random) -> dict[str, Tool]:
     tools = [*_patient(world), *_failing(world), *_stubborn(world), *_telling(world)]
     by_name = {each.name: each for each in tools}
     chosen = random.sample(sorted(by_name), random.randint(3, len(by_name)))
+    if world.settings.human.startswith("inbox for"):
+        chosen = ["guarded", *chosen[:3]]  # what waits for answers has most ways to go
     return {name: by_name[name] for name in chosen}
 
 
