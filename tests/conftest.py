@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from actors._sync import from_plain
+from tests import ran
 from tests.leaks import leaving_no_task, no_leaks
 
 SLOW_TIMEOUT_S = 900
@@ -20,6 +21,7 @@ hypothesis.settings.load_profile("deterministic")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    ran.note_found(items)
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
@@ -28,6 +30,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # The `nursery` fixture holds background tasks by design.
         if inspect.iscoroutinefunction(item.obj) and "nursery" not in item.fixturenames:
             item.obj = leaving_no_task(item.obj)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    ran.note_chosen(session)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    ran.note_report(report)
 
 
 @pytest.fixture(scope="session", autouse=True)
