@@ -1,11 +1,11 @@
 """Bare trio programs that do by hand what the rows of `benchmarks.agents` measure.
 
 They keep a list of messages, give every turn a nursery for its calls, know no limits,
-permissions, histories or snapshots, and sum usage. Each gives the seconds it took.
+permissions, histories or snapshots, and sum usage. Each gives its seconds of CPU.
 """
 
 from collections.abc import Callable, Mapping
-from time import perf_counter
+from time import process_time
 from typing import Any, TypeAlias
 
 import trio
@@ -45,9 +45,9 @@ async def _run_call(
 
 
 async def turns(ask: Ask, count: int) -> float:
-    begin = perf_counter()
+    begin = process_time()
     messages, usage = await conversation(ask)
-    took = perf_counter() - begin
+    took = process_time() - begin
     assert len(messages) == 2 * count + 2
     assert usage.requests == count + 1
     return took
@@ -62,11 +62,11 @@ async def fleet(ask: Callable[[], Ask], agents: int) -> float:
         _, usage = await conversation(ask())
         total = total + usage
 
-    begin = perf_counter()
+    begin = process_time()
     async with trio.open_nursery() as nursery:
         for _ in range(agents):
             nursery.start_soon(one)
-    return perf_counter() - begin
+    return process_time() - begin
 
 
 async def supervised(agents: int) -> float:
@@ -87,12 +87,12 @@ async def supervised(agents: int) -> float:
             del scopes[number]
             ends[number] = outcome
 
-    begin = perf_counter()
+    begin = process_time()
     async with trio.open_nursery() as nursery:
         for number in range(agents):
             scopes[number] = trio.CancelScope()
             nursery.start_soon(child, number)
-    took = perf_counter() - begin
+    took = process_time() - begin
     assert len(ends) == used == agents
     return took
 
@@ -117,8 +117,8 @@ async def cancelled(agents: int) -> float:
             for _ in range(agents):
                 nursery.start_soon(one)
             await wait_all_tasks_blocked()
-            begin = perf_counter()
+            begin = process_time()
             scope.cancel()
-    took = perf_counter() - begin
+    took = process_time() - begin
     assert all(len(messages) == 2 for messages in records)
     return took

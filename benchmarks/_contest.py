@@ -10,7 +10,7 @@ import trio
 from benchmarks._measure import Row
 
 Timed: TypeAlias = Callable[[], Awaitable[float]]
-"""Does the work inside a trio run, and gives the seconds it took."""
+"""Does the work inside a trio run, and gives the seconds of CPU that it took."""
 
 
 def contest(ours: Timed, by_hand: Timed, rounds: int) -> tuple[float, float, float]:
