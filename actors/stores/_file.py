@@ -114,10 +114,11 @@ class FileStore(Store):
             self._remember(state_id, None)
             try:
                 refuse_conflict(state_id, log.info, log.entries, info, expected)
+                if self._sync and log.end and not log.sure:
+                    self._make_sure(file)
                 new = append(state_id, file, log, entries, info, sync=self._sync)
-                if self._sync and not log.named:
-                    self._sync_name(state_id)
-                    new = attrs.evolve(new, named=True)
+                if self._sync and not log.end:
+                    self._sync_new(state_id)
             except StoreUnknown:
                 record, _ = record_of(state_id, log, entries, info)
                 self._suspects[state_id] = log.end, record
@@ -271,8 +272,17 @@ class FileStore(Store):
             if len(self._logs) > LOGS_KNOWN_MAX:
                 self._logs.popitem(last=False)
 
-    def _sync_name(self, state_id: str) -> None:
-        """Make the name of a log as durable as its content."""
+    def _make_sure(self, file: DiskFile) -> None:
+        """Make durable what others wrote: they may have died before they did.
+
+        A record behind one that a loss of power takes would look like damage, and in
+        a file without a durable name it would be lost.
+        """
+        file.sync()
+        self._disk.sync_folder(self._folder)
+
+    def _sync_new(self, state_id: str) -> None:
+        """Make the name of a new log as durable as its content."""
         try:
             self._disk.sync_folder(self._folder)
         except OSError as fault:

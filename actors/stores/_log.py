@@ -43,9 +43,9 @@ class Log:
     """The info of the last write; None when there was no write."""
     torn: int = 0
     """How many bytes of an unfinished write stand behind the end."""
-    named: bool = False
-    """Whether this process has made sure that the file's name is durable: whoever made
-    the file may have died before that."""
+    sure: bool = False
+    """Whether this process knows all of it, and the file's name, to be durable: whoever
+    wrote a part may have died before its sync."""
 
 
 def is_part_of(log: Log, file: DiskFile) -> bool:
@@ -91,7 +91,7 @@ def go_on(
         entries=log.entries + len(entries),
         info=info,
         torn=torn,
-        named=log.named,
+        sure=False,
     )
     return longer, entries
 
@@ -126,7 +126,7 @@ def append(
     *,
     sync: bool,
 ) -> Log:
-    """Write one record behind a log that has no torn tail.
+    """Write one record behind a log that is sure, and has no torn tail.
 
     Raises:
         OSError: nothing was stored.
@@ -157,7 +157,7 @@ def append(
         checksum=checksum_of(record),
         entries=log.entries + len(entries),
         info=full,
-        named=log.named,
+        sure=True,
     )
 
 

@@ -133,6 +133,10 @@ class SimStore(FileStore):
     ) -> None:
         lasting = self.world.disk_fault is not None
         fault = self.disk.fault
+        if fault is not None or lasting:
+            # Nothing can be promised when a sync fails and its writer dies before it
+            # has taken back what then stands in memory only: readers see it there.
+            self.disk.dies_at = None
         if fault is None and lasting:
             kind = self.world.disk_fault
             self.disk.fault = Fault(kind, self.disk.operations, for_ever=True)

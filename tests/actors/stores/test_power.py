@@ -15,6 +15,7 @@ from actors import (
     TornTailWarning,
 )
 from actors.testing import Fault, SimulatedDisk, crash_disk
+from tests.sim.store import ProcessDisk, ProcessGone
 
 FOLDER = Path("states")
 NAMES = ("a", "b", "c")
@@ -252,3 +253,33 @@ def test_what_others_built_on_an_unconfirmed_write_is_not_cut_off() -> None:
         record = store.read("a")
         assert record is not None
         assert list(record.entries) == [b"1", b"2", b"3"]
+
+
+class DiskOfOneWrite(ProcessDisk):
+    """Its process dies before the operation that follows its first write."""
+
+    def __init__(self, files: SimulatedDisk) -> None:
+        super().__init__(files)
+        self.has_written = False
+
+    def operate(self, writing: int = 0) -> int:
+        if self.has_written:
+            raise ProcessGone
+        self.has_written = writing > 0
+        return super().operate(writing)
+
+
+@pytest.mark.filterwarnings("ignore::actors.TornTailWarning")
+def test_two_that_die_before_their_sync_leave_a_log_that_can_be_read() -> None:
+    for seed in range(40):
+        disk = crash_disk(seed)
+        FileStore(FOLDER, disk=ProcessDisk(disk)).write(
+            "a", [b"1"], info(1), expected=0
+        )
+        for epoch in (2, 3):
+            store = FileStore(FOLDER, disk=DiskOfOneWrite(disk))
+            with pytest.raises(ProcessGone):
+                store.write("a", [b"%d" % epoch], info(epoch), expected=epoch - 1)
+        record = FileStore(FOLDER, disk=disk.lose_power()).read("a")
+        assert record is not None
+        assert list(record.entries) == [b"1", b"2", b"3"][: len(record.entries)]
