@@ -233,12 +233,14 @@ class Supervisor:
         if around.get() is not self:  # who started it may stand in another's block
             around.set(self)
         try:
+            begun = work(*args)
+            del job, work, args  # thousands wait, and the collector looks at all
             if node is None:
-                await work(*args)
+                await begun
             else:
                 current.set(node)
                 with node.scope:
-                    await work(*args)
+                    await begun
         finally:
             if node is not None:
                 self.forget(node)
