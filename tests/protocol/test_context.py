@@ -328,3 +328,26 @@ def test_notices_that_a_compaction_moved_are_taken_out_where_they_stand() -> Non
     assert results(state) == [CLEARED, CLEARED]
     assert {message.tokens for message in state.messages} == {None}
     same_again(state)
+
+
+def test_what_a_compaction_kept_was_counted_with_what_it_took_out() -> None:
+    state = State(messages=[Message.user("x")])
+    think(state, text="answer", context_tokens=10)
+    send(state, Compact("so far", kept=1))
+    state.add_message(Message.user("y"))
+    assert counted(state) == ["x", "[notice] so far", "answer"]
+    same_again(state)
+
+
+def test_a_notice_that_is_taken_out_again_was_not_counted_either() -> None:
+    state = late_and_asked()
+    send(state, Compact("so far", kept=2))
+    before = counted(state)
+    fail(state)
+    assert "finished later: one" in before[-1]
+    assert counted(state) == before[:-1] == texts(state)
+
+
+def counted(state: State) -> list[str]:
+    """The messages whose token counts are of a context that is no more."""
+    return texts(state)[: state._mailbox.value.results.counted]
