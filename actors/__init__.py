@@ -1,5 +1,8 @@
 """The runtime: conversations as actors, their tools and subagents supervised."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from actors import _neighbour as _neighbour  # first: it names a foreign `protocol`
 from protocol import END as END
 from protocol import START as START
@@ -139,27 +142,6 @@ from ._statistics import Unstopped as Unstopped
 from ._stream import Stream as Stream
 from ._supervisor import Supervisor as Supervisor
 from ._supervisor import open_supervisor as open_supervisor
-from .graph import BaseContextManager as BaseContextManager
-from .graph import Command as Command
-from .graph import CompiledGraph as CompiledGraph
-from .graph import CustomValue as CustomValue
-from .graph import GraphEnded as GraphEnded
-from .graph import GraphEvent as GraphEvent
-from .graph import GraphFailed as GraphFailed
-from .graph import GraphStream as GraphStream
-from .graph import MessageAdded as MessageAdded
-from .graph import MessageContextManager as MessageContextManager
-from .graph import MessageDelta as MessageDelta
-from .graph import NodeUpdate as NodeUpdate
-from .graph import Picture as Picture
-from .graph import Send as Send
-from .graph import StateChanged as StateChanged
-from .graph import StateGraph as StateGraph
-from .graph import SummaryContextManager as SummaryContextManager
-from .graph import ToolNode as ToolNode
-from .graph import create_handoff_tool as create_handoff_tool
-from .graph import emit as emit
-from .graph import interrupt as interrupt
 from .models import Anthropic as Anthropic
 from .models import FunctionModel as FunctionModel
 from .models import Model as Model
@@ -179,20 +161,13 @@ from .people import Inbox as Inbox
 from .people import Permission as Permission
 from .people import Reporter as Reporter
 from .people import Terminal as Terminal
-from .stores import FileStore as FileStore
-from .stores import MemoryStore as MemoryStore
-from .stores import PostgresStore as PostgresStore
-from .stores import Record as Record
-from .stores import Salvaged as Salvaged
-from .stores import Saved as Saved
-from .stores import SQLiteStore as SQLiteStore
-from .stores import Store as Store
-from .stores import TornTailWarning as TornTailWarning
-from .stores import refuse_conflict as refuse_conflict
-from .stores import salvage as salvage
 from .tools import Tool as Tool
 from .tools import tool as tool
 from .tools._execute import CurrentCall as CurrentCall
+
+if TYPE_CHECKING:
+    from .graph import *  # noqa: F403 - what it exports stands in the list below
+    from .stores import *  # noqa: F403 - likewise, name by name
 
 __all__ = [
     "ActorClosed",
@@ -388,3 +363,18 @@ __all__ = [
 ]
 
 _publish(globals())
+
+
+_LOADED_LATER = ("actors.stores", "actors.graph")
+"""What most programs use little of: loaded when one of its names is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    """Find a public name in the packages that are loaded later."""
+    for package in map(import_module, _LOADED_LATER if name in __all__ else ()):
+        found = {each: getattr(package, each) for each in package.__all__}
+        globals().update(found)
+        if name in found:
+            _publish(globals())
+            return found[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

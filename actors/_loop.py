@@ -129,10 +129,10 @@ def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop
         TypeError: ``until`` is no function, or holds something that is none.
         ValueError: ``limit`` is not an int >= 0.
     """
-    several: Any = until
-    if callable(until) or not isinstance(several, Iterable):
-        several = (until,)
-    functions = tuple(several)
+    alone = callable(until) or not hasattr(until, "__iter__")
+    functions = cast(
+        "tuple[Any, ...]", (until,) if alone else tuple(cast("Any", until))
+    )
     for function in functions:
         if not callable(function):
             raise TypeError(

@@ -15,7 +15,7 @@ def publish(namespace: dict[str, Any]) -> None:
     """
     package: str = namespace["__name__"]
     for name in namespace["__all__"]:
-        value = namespace[name]
+        value = namespace.get(name)  # None for a name that is loaded when it is used
         if not isinstance(value, type | FunctionType):
             continue
         if not value.__module__.startswith(f"{package}."):

@@ -86,8 +86,9 @@ def check_reply(reply: object) -> None:
     """
     if not isinstance(reply, Reply):
         raise TypeError(f"a model answers with a Reply, not {reply!r}")
-    if not isinstance(reply.message, Message):
-        raise TypeError(f"reply.message must be a Message, not {reply.message!r}")
+    message: object = reply.message
+    if not isinstance(message, Message):
+        raise TypeError(f"reply.message must be a Message, not {message!r}")
     why, model = reply.stop_reason, reply.model
     if why is not None:
         check_text(why, "reply.stop_reason")
