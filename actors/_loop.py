@@ -129,10 +129,9 @@ def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop
         TypeError: ``until`` is no function, or holds something that is none.
         ValueError: ``limit`` is not an int >= 0.
     """
+    asked: Any = until
     alone = callable(until) or not hasattr(until, "__iter__")
-    functions = cast(
-        "tuple[Any, ...]", (until,) if alone else tuple(cast("Any", until))
-    )
+    functions: tuple[Any, ...] = (asked,) if alone else tuple(asked)
     for function in functions:
         if not callable(function):
             raise TypeError(

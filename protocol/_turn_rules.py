@@ -86,7 +86,7 @@ def check_reply(reply: object) -> None:
     """
     if not isinstance(reply, Reply):
         raise TypeError(f"a model answers with a Reply, not {reply!r}")
-    message: object = reply.message
+    message: Any = reply.message
     if not isinstance(message, Message):
         raise TypeError(f"reply.message must be a Message, not {message!r}")
     why, model = reply.stop_reason, reply.model
