@@ -223,6 +223,12 @@ def test_a_refusal_says_why_and_nothing_has_happened(case: str) -> None:
     assert value.messages.read(value.count) == messages
 
 
+def test_a_refusal_names_three_of_many_open_calls() -> None:
+    calls = after(Request("fake/one"), Receive(reply_of(*map(call, "abcde"))))
+    with pytest.raises(ValueError, match=r"\(a\), search \(b\), search \(c\); run"):
+        step(calls, Compact("so far"), clock)
+
+
 def test_the_clock_is_asked_once_for_each_entry() -> None:
     asked: list[int] = []
 

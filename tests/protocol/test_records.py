@@ -135,6 +135,13 @@ def test_random_mutations_never_read_as_other_records(seed: int) -> None:
         assert (verdict == "clean") is shorter, f"seed={seed} at {begin}:{end}"
 
 
+def test_a_whole_record_without_a_body_at_the_very_end_tells_damage_too() -> None:
+    *before, last = chain([b"one", b"two", b""])
+    broken = b"".join(before)[:-1] + b"!"
+    read = scan(broken + last)
+    assert (read.verdict, read.follows) == ("damaged", len(broken))
+
+
 @pytest.mark.parametrize("tail", [b"\0" * 5000, b"\xff" * 5000, b"\xc1" * 5000])
 def test_a_tail_of_one_repeated_byte_is_torn(tail: bytes) -> None:
     assert found(LOG + tail) == (len(BODIES), "torn")
