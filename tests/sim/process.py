@@ -5,7 +5,7 @@
 2. What a process held in memory and had not made durable is lost with it.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -269,14 +269,3 @@ class Process:
     def waits_below(self, state: State, call_id: str) -> bool:
         family = state._family
         return family is not None and call_id in family.waiting
-
-
-async def bury(process: Process, *, power: bool) -> None:
-    """Let a process die, and have the disk as it is afterwards."""
-    process.die()
-    world: Any = process.world
-    if power and process.store is not None:
-        reached("the power was lost")
-        world.log("disk", "loses power")
-        world.files = world.files.lose_power()
-    await trio.lowlevel.checkpoint()
