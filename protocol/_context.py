@@ -228,6 +228,16 @@ def _with_anchor(value: Value) -> list[tuple[int, Message]]:
     return [(i, m) for i, m in enumerate(messages, start) if m.tokens is not None]
 
 
+def _is_same(message: Message, first: Message | None) -> bool:
+    """Whether this is that very message: two may share an id, or their words."""
+    return message is first or (
+        first is not None
+        and message.message_id == first.message_id
+        and message.timestamp == first.timestamp
+        and message == first
+    )
+
+
 def compact(value: Value, notice: Message, kept: int) -> None:
     """Messages become the first user message, the notice, and the last ``kept``.
 
@@ -236,9 +246,8 @@ def compact(value: Value, notice: Message, kept: int) -> None:
     """
     view = Messages(value)
     first = value.facts.first_user
-    # The very message, not its id: another one may have the same.
-    held = any(message is first for message in value.held.read())
-    rest = [m for m in view[max(len(view) - kept, 0) :] if m is not first]
+    held = any(_is_same(message, first) for message in value.held.read())
+    rest = [m for m in view[max(len(view) - kept, 0) :] if not _is_same(m, first)]
     start_again(value, [notice] if first is None or held else [first, notice])
     put_all(value, rest)
     value.results = structs.replace(value.results, counted=value.count)
