@@ -15,6 +15,7 @@ from actors import (
     Message,
     State,
     StoreConflict,
+    StoreDamaged,
     open_supervisor,
 )
 from actors._inside import library_of, mailbox, value_of_state
@@ -166,6 +167,9 @@ class Process:
 
     def note(self, talk: "Conversation", error: Exception) -> None:
         """What an error means for the conversation."""
+        if isinstance(error, StoreDamaged):
+            self.world.must(talk.id in self.world.unsure, f"{talk.id}: {error}")
+            talk.given_up = True
         state = self.states.get(talk.id)
         if state is None:
             return

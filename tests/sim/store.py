@@ -147,6 +147,10 @@ class SimStore(FileStore):
         except StoreConflict:
             reached("a copy was fenced off")
             raise
+        except StoreUnknown:
+            if self.disk.fault is not None and self.disk.fault.for_ever:
+                self.world.unsure.add(state_id)
+            raise
         except OSError as error:
             full = error.errno == errno.ENOSPC
             reached(
@@ -201,6 +205,8 @@ def read_again(last: "Process") -> None:
         return
     store = FileStore(FOLDER, disk=ProcessDisk(world.files))
     for state in last.states.values():
+        if state.id in world.unsure:
+            continue
         loaded = store.load(state.id)
         size = min(len(loaded.history), len(state.history))
         world.must(

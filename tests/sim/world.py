@@ -73,6 +73,12 @@ class World:
         """The processes in which the tool of a call began, by the call's key."""
         self.durable: dict[str, list[bytes]] = defaultdict(list)
         """Of each State what was acknowledged, or found by who wrote it."""
+        self.unsure: set[str] = set()
+        """States with a write that the disk neither confirmed nor let be taken back.
+
+        It stands in memory only, where other processes read it and write behind it: a
+        loss of power then leaves a hole in the log, which no store can prevent.
+        """
         self.started: set[str] = set()
         """Keys of calls whose start is durable."""
         self.spent: dict[Account, Spent] = {}
