@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from actors import (
     AgentInfo,
@@ -379,3 +380,28 @@ def test_many_calls_of_one_reply_cost_the_same_each() -> None:
         ]
         costs.append(instructions(lambda e=entries: replay(e)))
     assert costs[1] < 2.2 * costs[0]
+
+
+def test_messages_of_entries_that_name_none_have_ids_of_their_place() -> None:
+    state = State(messages=[Message.user("x")])
+    turn_with_calls(state, ["a"])
+    report_late(state, call("a"), "one")
+    send(state, EndChild(ChildEnd(child_id="c", name="child", outcome="done")))
+    state.compact("so far")
+    unnamed = [_without_message_id(entry) for entry in state.history]
+    again = State(history=unnamed)
+    ask(again)
+    ids = [message.message_id for message in again.messages]
+    late, _end, compaction = range(len(unnamed) - 3, len(unnamed))
+    assert ids[1:] == [f"summary-{compaction}", f"a-late-{late}", "c-end"]
+    turn = State(history=unnamed[:late])
+    assert turn.messages[-1].message_id == f"{turn.messages[-2].message_id}-results"
+
+
+def _without_message_id(entry: HistoryEntry) -> HistoryEntry:
+    if isinstance(entry, ToolResultEntry | ChildEndEntry):
+        return structs.replace(entry, message_id=None)
+    if isinstance(entry, ContextChangeEntry):
+        content = structs.replace(entry.content, message_id=None)
+        return structs.replace(entry, content=content)
+    return entry
