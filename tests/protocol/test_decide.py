@@ -379,6 +379,17 @@ def test_a_question_is_asked_and_answered() -> None:
         step(value, AnswerQuestion(Answer(question_id="q")), clock)
 
 
+def test_a_call_that_ends_takes_its_question_with_it_and_no_other() -> None:
+    asked = [
+        Question(id=f"q-{each.id}", state_id="s", path=("s",), call=each, prompt="ok?")
+        for each in (A, B)
+    ]
+    value = step(step(CALLING, Ask(asked[0]), clock), Ask(asked[1]), clock)
+    value = step(value, CloseCall(A, "found", "done"), clock)
+    assert value.facts.questions == (asked[1],)
+    assert step(value, CloseCall(B, "found", "done"), clock).facts.questions == ()
+
+
 def test_results_may_hold_any_blocks() -> None:
     data = DataBlock(mime_type="text/csv", data_base64="YQ==")
     value = step(CALLING, CloseCall(A, (data,), "done"), clock)

@@ -142,6 +142,12 @@ def test_a_whole_record_without_a_body_at_the_very_end_tells_damage_too() -> Non
     assert (read.verdict, read.follows) == ("damaged", len(broken))
 
 
+def test_a_byte_that_looks_like_a_record_hides_no_record_behind_it() -> None:
+    first, second = chain([b"one", b"two"])
+    read = scan(first + b"\xc1" + second)
+    assert (read.verdict, read.follows) == ("damaged", len(first) + 1)
+
+
 @pytest.mark.parametrize("tail", [b"\0" * 5000, b"\xff" * 5000, b"\xc1" * 5000])
 def test_a_tail_of_one_repeated_byte_is_torn(tail: bytes) -> None:
     assert found(LOG + tail) == (len(BODIES), "torn")
