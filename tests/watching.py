@@ -1,7 +1,10 @@
 """Watching every bytecode instruction of a call, on any Python."""
 
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
@@ -10,12 +13,23 @@ Watcher = Callable[[FrameType, int], None]
 
 
 def watch(fn: Callable[[], object], watcher: Watcher) -> None:
-    """Call `fn`, and tell `watcher` of each instruction below it."""
-    if sys.version_info >= (3, 12):
-        # There `sys.settrace` shows no instruction of a function's first call.
-        _monitor(fn, watcher)
-    else:
-        _trace(fn, watcher)
+    """Call `fn`, and tell `watcher` of each instruction below it, in this thread."""
+    with _collector_waits():
+        if sys.version_info >= (3, 12):
+            # There `sys.settrace` shows no instruction of a function's first call.
+            _monitor(fn, watcher)
+        else:
+            _trace(fn, watcher)
+
+
+@contextmanager
+def _collector_waits() -> Iterator[None]:
+    """Others have it call them (hypothesis does), at any moment."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _trace(fn: Callable[[], object], watcher: Watcher) -> None:
@@ -35,10 +49,11 @@ def _trace(fn: Callable[[], object], watcher: Watcher) -> None:
 
 def _monitor(fn: Callable[[], object], watcher: Watcher) -> None:
     monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - 3.11 knows it not
-    tool, own = 4, {_monitor.__code__}
+    tool, own, thread = 4, {_monitor.__code__}, get_ident()
 
     def instruction(code: CodeType, offset: int) -> None:
-        if code not in own:
+        # Every thread of the interpreter is shown.
+        if code not in own and get_ident() == thread:
             watcher(sys._getframe(1), offset)
 
     monitoring.use_tool_id(tool, "tests.watching")

@@ -1,9 +1,10 @@
 """Processes that save and say so, until they are killed: a helper of the tests.
 
 ``python -m tests.actors.stores.writer KIND PLACE NAME COUNT`` makes a process for each
-line it reads. That process loads or makes the State NAME, adds COUNT messages one by
-one, saves each, and prints how many entries were acknowledged. When it is told that
-another one came before, it loads the State again.
+line it reads. That process loads or makes the State NAME, says so, and waits for one
+line more, so that many can begin together. Then it adds COUNT messages one by one,
+saves each, and prints how many entries were acknowledged. When it is told that another
+one came before, it loads the State again.
 """
 
 import os
@@ -40,6 +41,7 @@ def append(kind: str, place: str, name: str, count: int) -> None:
     with open_store(kind, place) as store:
         state = load(store, name)
         say(f"ready {os.getpid()}")
+        os.read(0, len("go\n"))
         done = 0
         while done < count:
             text = f"{os.getpid()} {done}"
