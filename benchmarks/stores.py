@@ -21,7 +21,16 @@ from time import perf_counter
 import attrs
 import trio
 
-from actors import Agent, FileStore, FunctionModel, Message, SQLiteStore, State, Store
+from actors import (
+    Agent,
+    FileStore,
+    FunctionModel,
+    Message,
+    SQLiteStore,
+    State,
+    Store,
+    open_supervisor,
+)
 from benchmarks._measure import Row, beside, show, size
 from protocol import HistoryEntry, ModelReplyEntry, ModelRequestEntry, Reply, Usage
 from protocol._codec import decode_entry, encode_entry
@@ -52,7 +61,7 @@ def answer(_request: object) -> str:
 
 
 def durable_turns(scale: Scale) -> Iterator[Row]:
-    """Turns of many States at once: each thinks when its turn before is on disk."""
+    """Turns of many running States: each thinks when its turn before is on disk."""
     ours: list[float] = []
     bare: list[float] = []
     for number in range(scale.rounds):
@@ -72,15 +81,17 @@ def durable_turns(scale: Scale) -> Iterator[Row]:
 
 
 async def _turns(store: Store, scale: Scale) -> float:
-    model = FunctionModel(answer)
-    agent = Agent(model, store=store, reporter=None, human=None)
-
-    async def work() -> None:
-        state = State(messages=[Message.user(QUESTION)])
+    async def loop(agent: Agent, state: State) -> None:
         for _ in range(scale.turns):
             await agent.athink(state)
 
-    return await _side_by_side(work, scale.states)
+    model = FunctionModel(answer)
+    agent = Agent(model, store=store, reporter=None, human=None, loop=loop)
+    begin = perf_counter()
+    async with open_supervisor() as supervisor:
+        for _ in range(scale.states):
+            supervisor.start(agent, State(messages=[Message.user(QUESTION)]))
+    return perf_counter() - begin
 
 
 async def _bare_turns(place: Path, scale: Scale) -> float:

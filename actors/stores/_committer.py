@@ -63,10 +63,14 @@ class Committer(ABC):
                 for job in jobs:
                     self._commit([job])
 
-    def _call(self, job: Job) -> None:
+    def call(self, db: Any, job: Job) -> None:
+        """Call the job's function."""
         assert job.fn is not None, "a job is a write or a function"
+        job.result = job.fn(db)
+
+    def _call(self, job: Job) -> None:
         try:
             with self.transaction() as db:
-                job.result = job.fn(db)
+                self.call(db, job)
         except Exception as fault:  # noqa: BLE001 - it goes to whoever waits
             job.error = fault

@@ -12,7 +12,8 @@ import sqlite3
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -46,6 +47,12 @@ TIDY_ROWS = 500
 """So many at a time: enough that each State has some of them, few enough that it takes
 a few milliseconds."""
 
+KNOWN_ROWS_MAX = 20_000
+"""So many rows are known without being looked up again, some 400 bytes each."""
+
+ROWS_AT_ONCE = 64
+"""Rows that one statement writes at most; SQLite allows 32,766 values."""
+
 _NUMBERS = 2**32
 """The key of a piece of log is its State's times this plus the number of its first
 record, so that a State's pieces stand together and in order."""
@@ -65,17 +72,21 @@ CREATE TABLE IF NOT EXISTS logs (key INTEGER PRIMARY KEY, records BLOB NOT NULL)
 PRAGMA user_version = {FORMAT};
 """
 
+_Parts: TypeAlias = tuple[str, str, str]
+"""A statement for any number of rows: what comes before them, a row, what follows."""
+
 _FIND = "SELECT key, entries, records, checksum, epoch, writer FROM states WHERE id = ?"
 _MAKE = (
     f"INSERT INTO states ({', '.join(COLUMNS)}) "
     f"VALUES ({', '.join('?' * len(COLUMNS))})"
 )
 _CHANGE = (
-    "UPDATE states SET "
-    + ", ".join(f"{name} = ?" for name in COLUMNS)
-    + " WHERE key = ?"
+    f"INSERT INTO states (key, {', '.join(COLUMNS)}) VALUES ",
+    f"({', '.join('?' * (1 + len(COLUMNS)))})",
+    " ON CONFLICT (key) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS[1:]),
 )
-_ADD = "INSERT INTO recent (state, number, record) VALUES (?, ?, ?)"
+_ADD = "INSERT INTO recent (state, number, record) VALUES ", "(?, ?, ?)", ""
 # Damage may turn the type of a value; bytes are told from others by their checksum.
 _PIECES = (
     "SELECT CAST(records AS BLOB) FROM logs WHERE key >= ? AND key < ? ORDER BY key"
@@ -152,6 +163,8 @@ class SQLiteCommitter(Committer):
         self._path = path
         self._full = full
         self._db: sqlite3.Connection | None = None
+        self._known: dict[str, tuple[int, Row]] = {}
+        self._version: int | None = None
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
@@ -162,6 +175,7 @@ class SQLiteCommitter(Committer):
         try:
             with _translated(self._path):
                 db.execute("BEGIN IMMEDIATE")
+                self._forget_what_others_changed(db)
                 yield db
         except BaseException:
             # Closing it takes everything back, in whatever state it is.
@@ -177,32 +191,73 @@ class SQLiteCommitter(Committer):
                 f"save finds out what became of it"
             ) from fault
 
+    def _forget_what_others_changed(self, db: sqlite3.Connection) -> None:
+        """Know the rows no longer, once another connection has written, or too many."""
+        (version,) = db.execute("PRAGMA data_version").fetchone()
+        if version != self._version or len(self._known) > KNOWN_ROWS_MAX:
+            self._version = version
+            self._known.clear()
+
     def disconnect(self) -> None:
         """Close the connection; the next transaction makes another one."""
+        self._known.clear()
         if self._db is not None:
             with suppress(sqlite3.Error):
                 self._db.close()
             self._db = None
+
+    def call(self, db: sqlite3.Connection, job: Job) -> None:
+        """Call the job's function, which may change any row."""
+        self._known.clear()
+        super().call(db, job)
 
     def put(self, db: sqlite3.Connection, jobs: list[Job]) -> None:
         """Write what these jobs bring, but for those that conflict."""
         rows: dict[str, Row] = {}
         keys: dict[str, int] = {}
         for name in names_of(jobs):
-            if found := db.execute(_FIND, (name,)).fetchone():
-                keys[name], *known = found
-                rows[name] = Row(name, *known)
+            if found := self._known.get(name) or _found(db, name):
+                keys[name], rows[name] = found
         group = admitted(rows, jobs)
         changed: list[tuple[Any, ...]] = []
         for name, info in group.infos.items():
             columns = columns_of(rows[name], info)
             if name in keys:
-                changed.append((*columns, keys[name]))
+                changed.append((keys[name], *columns))
             else:
                 keys[name] = _made(db, columns)
-        db.executemany(_CHANGE, changed)
-        db.executemany(_ADD, [(keys[name], n, r) for name, n, r in group.records])
+            self._known[name] = keys[name], rows[name]
+        _put_rows(db, _CHANGE, changed)
+        _put_rows(db, _ADD, [(keys[name], n, r) for name, n, r in group.records])
         _tidy(db)
+
+
+def _put_rows(
+    db: sqlite3.Connection, statement: _Parts, rows: list[tuple[Any, ...]]
+) -> None:
+    """Write the rows, many with each statement.
+
+    Between two of them this thread hands the interpreter to others and waits to get it
+    back, which takes longer than writing a row.
+    """
+    begin, size = 0, ROWS_AT_ONCE
+    while begin < len(rows):
+        while begin + size > len(rows):
+            size //= 2
+        some = rows[begin : begin + size]
+        db.execute(_for_rows(statement, size), list(chain.from_iterable(some)))
+        begin += size
+
+
+@cache
+def _for_rows(statement: _Parts, count: int) -> str:
+    head, row, tail = statement
+    return head + ", ".join([row] * count) + tail
+
+
+def _found(db: sqlite3.Connection, name: str) -> tuple[int, Row] | None:
+    found = db.execute(_FIND, (name,)).fetchone()
+    return None if found is None else (found[0], Row(name, *found[1:]))
 
 
 def _made(db: sqlite3.Connection, columns: tuple[Any, ...]) -> int:
