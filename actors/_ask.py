@@ -23,6 +23,7 @@ from protocol._context import Messages
 from protocol._entry import NO_USAGE
 from protocol._ids import new_id
 
+from . import _tracing
 from ._asking import ask_people
 from ._events import ContextChanged
 from ._gate import respond
@@ -131,7 +132,9 @@ async def _request(
     request = Request(messages=messages, system=agent.system, output_schema=schema)
     await trio.lowlevel.checkpoint()
     may_start = partial(refuse_spent, node.accounts)
-    reply = await respond(agent.model, request, None, on_event, may_start)
+    tracer = _tracing.tracer
+    asking = respond if tracer is None else tracer.request(respond, node)
+    reply = await asking(agent.model, request, None, on_event, may_start)
     spend(node.accounts, reply.usage)
     return reply
 

@@ -162,6 +162,7 @@ def run_again(run: RunNode) -> None:
     again = RunNode(run.supervisor, None, run.agent, state)
     again.background = run.background
     again.has_news = True
+    again.carried = run.carried
     if isinstance(run.background, Background):
         run.background.run = again
     run.supervisor.spawn(again, run.agent.drive, again)

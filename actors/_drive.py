@@ -30,6 +30,7 @@ from protocol._commands import CloseCall, Fail, SetStop, StartRun
 from protocol._rules import told
 from protocol._value import Thinking
 
+from . import _tracing
 from ._asking import QuestionsLeftOpen
 from ._background import run_again
 from ._changes import warn_of_changes
@@ -59,10 +60,12 @@ async def drive(agent: "Agent", node: RunNode) -> None:
         node.error = error
         give_back(node)
         return
+    tracer = _tracing.tracer
+    run = _whole_run if tracer is None else tracer.run(_whole_run)
     try:
-        await _whole_run(agent, node)
+        await run(agent, node)
         while node.restarts is not None and await _begins_again(node):
-            await _whole_run(agent, node)
+            await run(agent, node)
     finally:
         node.release()
         give_back(node)

@@ -96,6 +96,8 @@ class RunNode(Node):
     """Of a step outside of any run: those that are under way in its State."""
     asked: int | None = None
     """Where its last request to the model stands in the history."""
+    carried: Any = None
+    """What a tracer keeps with it: where its span belongs."""
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from protocol._commands import Request as AskModel
 from protocol._context import Messages
 from protocol._value import Value
 
+from . import _tracing
 from ._events import ModelHappened, TextDelta, ThinkEnd, ThinkStart
 from ._gate import respond
 from ._inside import mailbox, send, send_in_turn
@@ -64,7 +65,9 @@ async def think(
         accounts = node.accounts
         may_start = partial(refuse_spent, accounts) if accounts else None
         note = partial(_note, node)
-        reply = await respond(model, request, on_text, note, may_start)
+        tracer = _tracing.tracer
+        ask = respond if tracer is None else tracer.request(respond, node)
+        reply = await ask(model, request, on_text, note, may_start)
         _count(node, model, reply)
         _receive(node, reply)
     except BaseException as error:

@@ -59,6 +59,7 @@ ACTORS_LEVELS = (
         "_supervisor",
         "_saving",
         "_telling",
+        "_tracing",
     },
     {"people", "stores", "tools", "_structured", "_asking"},
     {
@@ -86,7 +87,9 @@ THIRD_PARTY_OF_PROTOCOL = {
 }  # fmt: skip
 IMPORT_MEGABYTES_MAX = 35
 # What a user of `import actors` pays for only when he uses it.
-LAZY = {"click", "httpx2", "psycopg", "rich", "sqlite3", "trio_asyncio"}
+LAZY = {
+    "click", "httpx2", "opentelemetry", "psycopg", "rich", "sqlite3", "trio_asyncio",
+}  # fmt: skip
 
 
 def modules_loaded_by(statement: str) -> set[str]:

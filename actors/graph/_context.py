@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from actors import _tracing
 from actors._gate import respond
 from actors._inside import send, value_of_state
 from actors._limits import Accounts, reserve_request, return_request, spend
+from actors._node import current
+from actors._run_node import run_above
 from actors.models import Model, Request
 from actors.models._names import as_model
 from protocol import AgentState, Message, ToolResultBlock, Usage
@@ -148,7 +151,9 @@ class SummaryContextManager(BaseContextManager):
             return Trimmed(messages=messages)
         reserve_request(accounts)
         try:
-            reply = await respond(
+            asks, tracer = run_above(current.get()), _tracing.tracer
+            ask = respond if tracer is None else tracer.request(respond, asks)
+            reply = await ask(
                 self.model, self._request(removed, summary), None, _ignore
             )
         except Exception:  # noqa: BLE001 - whatever it was, nothing is lost

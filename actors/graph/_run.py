@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 from msgspec.structs import replace
 
+from actors import _tracing
 from actors._drive import (
     claim,
     deadline,
@@ -136,8 +137,10 @@ class GraphRun:
             node.error = error
             give_back(node)
             return
+        tracer = _tracing.tracer
+        run = self._claimed if tracer is None else tracer.run(self._claimed)
         try:
-            await self._claimed(node)
+            await run(node)
         finally:
             node.release()
             give_back(node)

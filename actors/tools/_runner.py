@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import trio
 
+from actors import _tracing
 from actors._asking import QuestionsLeftOpen
 from actors._calls import CallNode
 from actors._events import ToolEnd, ToolStart
@@ -220,9 +221,11 @@ class Turn:
         if isinstance(tool.fn, RunAgent) or tool.timeout_s is not None:
             await self._together([(node, tool, arguments)])
             return
+        tracer = _tracing.tracer
+        run = execute if tracer is None else tracer.call(execute)
         token = current.set(node)
         try:
-            await execute(self, node, tool, arguments)
+            await run(self, node, tool, arguments)
         finally:
             current.reset(token)
             node.end()
@@ -271,8 +274,10 @@ class Turn:
         if isinstance(tool.fn, RunAgent):
             self._start_child(node, tool.fn.agent, arguments["prompt"])
             return
+        tracer = _tracing.tracer
+        run = execute if tracer is None else tracer.call(execute)
         self.run.supervisor.spawn(
-            node, execute, self, node, tool, arguments, lane=self._lane
+            node, run, self, node, tool, arguments, lane=self._lane
         )
 
     def _start_child(self, node: CallNode, agent: Any, prompt: str) -> None:

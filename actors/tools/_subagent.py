@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from trio import Cancelled
 
+from actors import _tracing
 from actors._inside import keep_waiting, library_of, waiting_child
 from actors._limits import IN_THE_WAY
 from actors._run_node import RunNode
@@ -103,7 +104,11 @@ def run_child(
         return
     node.has_begun = True
     child.before = NO_USAGE  # what an earlier process used was counted by nobody
-    child.on_end = partial(_child_ended, turn, node)
+    ended, tracer = partial(_child_ended, turn, node), _tracing.tracer
+    if tracer is not None:
+        child.on_end = tracer.child(node, child, lane.context, ended)
+    else:
+        child.on_end = ended
     node.supervisor.spawn(child, agent.drive, child, lane=lane)
 
 
