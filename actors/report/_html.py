@@ -1,31 +1,24 @@
-"""The report as one file: rows, histories and the page that draws them.
+"""The report as one file: the rows of a tree, and the histories behind them.
 
-1. The file is whole in itself: nothing is loaded from anywhere, now or later.
-2. What agents said is data: it is never read as markup, here or in the page.
-3. Histories are packed in chunks that the page unpacks when one is asked for, so that
+1. Histories are packed in chunks that the page unpacks when one is asked for, so that
    10,000 of them are a few megabytes.
 """
 
-import zlib
-from base64 import b64encode
 from collections.abc import Iterable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from actors import Store
 from protocol import Usage
 from protocol._entry import NO_USAGE
 
 from ._clock import Clock
+from ._once import Once
+from ._page import encode, packed, write_page
 from ._tree import Line, Row, read_rows
 
 CHUNK_AGENTS = 100
 """Histories packed together: they share words, and one click unpacks them all."""
-
-_encode = msgspec.json.Encoder().encode
 
 
 def write_report(
@@ -48,73 +41,38 @@ def write_report(
     """
     rows: list[Row] = []
     chunks: list[bytes] = []
-    packed: list[list[Line]] = []
+    together: list[list[Line]] = []
     for row in read_rows(store, roots):
         rows.append(row)
-        packed.append(row.lines)
+        together.append(row.lines)
         row.lines = []
-        if len(packed) == CHUNK_AGENTS:
-            chunks.append(_packed(packed))
-            packed = []
-    chunks.append(_packed(packed))
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("wb") as file:
-        file.writelines(_page(title, _data(title, rows), chunks))
-    beside.replace(path)
+        if len(together) == CHUNK_AGENTS:
+            chunks.append(packed(together))
+            together = []
+    chunks.append(packed(together))
+    write_page(path, "tree", title, _data(title, rows), chunks)
     return len(rows)
-
-
-def _packed(histories: list[list[Line]]) -> bytes:
-    return b64encode(zlib.compress(_encode(histories), 6))
-
-
-def _page(title: str, data: bytes, chunks: list[bytes]) -> Iterable[bytes]:
-    here = files("actors.report")
-    markup = here.joinpath("page.html").read_text("utf-8")
-    before, after = markup.split("<!-- data -->")
-    safe = title.replace("&", "&amp;").replace("<", "&lt;")
-    style = here.joinpath("page.css").read_text("utf-8")
-    yield before.replace("<!-- title -->", safe).replace("/* style */", style).encode()
-    yield b'<script type="application/json" id="data">'
-    yield data.replace(b"<", b"\\u003c")  # no text can end the element
-    yield b"</script>\n"
-    for number, chunk in enumerate(chunks):
-        yield f'<script type="text/plain" id="h{number}">'.encode()
-        yield chunk
-        yield b"</script>\n"
-    script = here.joinpath("page.js").read_text("utf-8")
-    yield after.replace("/* script */", script).encode()
-
-
-class _Names:
-    """Words by number: each stands in the file once."""
-
-    def __init__(self) -> None:
-        self.words: dict[str, int] = {}
-
-    def number(self, word: str) -> int:
-        return self.words.setdefault(word, len(self.words))
 
 
 def _data(title: str, rows: list[Row]) -> bytes:
     """Everything but the histories, as JSON."""
     clock = Clock(run for row in rows for run in row.runs)
-    names, places = _Names(), {row.id: place for place, row in enumerate(rows)}
+    names, places = Once[str](), {row.id: place for place, row in enumerate(rows)}
     agents = [_agent(row, clock, names, places) for row in rows]
-    return _encode(
+    return encode(
         {
             "title": title,
             "chunk": CHUNK_AGENTS,
             "length": _ms(clock.length),
             "pieces": [[p.start, p.end, _ms(p.at)] for p in clock.pieces],
             "agents": agents,
-            "words": list(names.words),
+            "words": names.values,
         }
     )
 
 
 def _agent(
-    row: Row, clock: Clock, names: _Names, places: dict[str, int]
+    row: Row, clock: Clock, names: Once[str], places: dict[str, int]
 ) -> dict[str, Any]:
     spans: list[int] = []
     for span in sorted(row.spans, key=lambda span: span.start):

@@ -1,9 +1,7 @@
-"use strict";
 // 1. What agents said reaches the page through textContent alone, never as markup.
 // 2. Only the rows in sight are in the page, however many there are.
 // 3. Nothing here recurses: a tree may be a thousand levels deep.
 
-const data = JSON.parse(byId("data").textContent);
 const words = data.words;
 const agents = data.agents;
 const KINDS = ["request", "tool", "child", "node", "human", "wait"];
@@ -15,41 +13,12 @@ const GROUP_MIN = 60;      // more siblings than fit on a screen are shown as gr
 const OPEN_MAX = 20;       // so many that went wrong are shown at once, below their group
 const STEPS_MAX = 200;     // spans of one agent shown at first
 const ENTRIES_MAX = 400;   // entries of one history shown at first
-const style = getComputedStyle(document.documentElement);
-const color = name => style.getPropertyValue("--" + name).trim() || "#888";
 const colors = Object.fromEntries(KINDS.map(kind => [kind, color(kind)]));
 
-function byId(id) { return document.getElementById(id); }
-
-function make(tag, settings, ...inner) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(settings || {})) {
-    if (name === "style") made.style.cssText = value;
-    else made[name] = value;
-  }
-  made.append(...inner.filter(each => each !== null));
-  return made;
-}
-
-// Numbers for people
-
-function inTime(ms) {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const s = ms / 1000;
-  if (s < 60) return `${s.toFixed(s < 10 ? 2 : 1)} s`;
-  const m = Math.floor(s / 60), h = Math.floor(m / 60);
-  const two = n => String(n).padStart(2, "0");
-  return h ? `${h}:${two(m % 60)}:${two(Math.floor(s % 60))}` : `${m}:${two(Math.floor(s % 60))}`;
-}
-function inCount(n) {
-  if (n >= 1e6) return `${(n / 1e6).toFixed(1)} M`;
-  return n >= 1e4 ? `${(n / 1e3).toFixed(1)} k` : n.toLocaleString("en");
-}
 function inDollars(cost) {
   if (cost === null) return "?";
   return cost ? `$${cost < 1 ? cost.toFixed(4) : cost.toFixed(2)}` : "-";
 }
-function dateOf(seconds) { return new Date(seconds * 1000).toLocaleString(); }
 
 // Usage: [requests, read, written, cached, cost]; a cost that is unknown is null
 
@@ -231,15 +200,6 @@ function toggle(key) {
 
 // Bars
 
-function prepared(canvas, height) {
-  const ratio = window.devicePixelRatio || 1;
-  const width = canvas.clientWidth;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
-  return [pen, width];
-}
 function scale(width) {
   const factor = width / (zoom[1] - zoom[0]);
   return ms => (ms - zoom[0]) * factor;
@@ -474,33 +434,8 @@ function waterfall(agent) {
   inParts(box, all, STEPS_MAX, show);
   return box;
 }
-function inParts(box, all, size, show) {
-  let done = size;
-  if (all.length <= done) return;
-  const button = make("button", {});
-  const say = () => { button.textContent = `${(all.length - done).toLocaleString("en")} more`; };
-  button.onclick = () => {
-    box.insertBefore(show(all.slice(done, done + 10 * size)), button);
-    done += 10 * size;
-    if (done >= all.length) button.remove();
-    else say();
-  };
-  say();
-  box.append(button);
-}
-
 // Histories
 
-const unpacked = new Map();
-async function unpack(number) {
-  if (!unpacked.has(number)) {
-    const text = atob(byId(`h${number}`).textContent);
-    const bytes = Uint8Array.from(text, character => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    unpacked.set(number, await new Response(stream).json());
-  }
-  return unpacked.get(number);
-}
 async function showHistory(i) {
   const histories = await unpack(Math.floor(i / data.chunk));
   if (chosen !== i) return;
@@ -518,9 +453,6 @@ async function showHistory(i) {
 
 // The page
 
-function tile(value, name) {
-  return make("div", {className: "tile"}, make("b", {textContent: value}), make("span", {textContent: name}));
-}
 function fillHead() {
   document.title = data.title;
   byId("title").textContent = data.title;
