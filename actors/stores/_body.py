@@ -48,6 +48,7 @@ def unpack(bodies: Iterable[bytes]) -> Body:
             changed, more = _decode(body)
         except (msgspec.DecodeError, RecursionError) as fault:
             raise StoreDamaged(f"record {number} cannot be read: {fault}") from fault
-        info.update(changed)
+        if changed:
+            info.update(changed)
         entries += more
     return info, entries
