@@ -10,7 +10,7 @@ All private names of trio that `actors.testing` needs stand in this file.
 
 import random
 import threading
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -56,6 +56,16 @@ def put_back(batch: list[Any], kept: int) -> None:
     """Keep the first ``kept`` tasks of a batch; the others may step next time."""
     _trio.GLOBAL_RUN_CONTEXT.runner.runq.extend(batch[kept:])
     del batch[kept:]
+
+
+def take_shields(tasks: Iterable[trio.lowlevel.Task]) -> None:
+    """Let every cancel reach these tasks, however they are shielded."""
+    for task in tasks:
+        status: Any = getattr(task, "_cancel_status", None)
+        while status is not None:
+            if status._scope.shield:
+                status._scope.shield = False
+            status = status._parent
 
 
 def chooser_of(seed: int) -> Chooser:

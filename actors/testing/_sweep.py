@@ -5,12 +5,14 @@
 2. Whatever is found comes with the line that does that run again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from ._schedule import chooser_of
-from ._trial import Bench, Invariant, Scenario, Trial, Violation
+from ._trial import Bench, Broken, Invariant, Scenario, Trial, Violation
+from ._watch import Watch
+from ._where import Scene
 
 VIOLATIONS_MAX = 100
 """A sweep that has found so much stops: more of the same helps nobody."""
@@ -68,50 +70,68 @@ def cancel_sweep(
         RuntimeError: Called on a thread where trio runs.
     """
     bench = Bench(scenario, invariants)
-    sweep = _Sweep(bench)
-    chosen: tuple[int | None, ...] = () if steps is None else tuple(steps)
+    chosen = None if steps is None else tuple(steps)
+    runs = most = 0
+    violations: list[Violation] = []
     for seed in seeds:
-        if steps is None:
-            chosen = tuple(range(sweep.run(seed, None).steps + 1))
-        for step in chosen:
-            sweep.run(seed, step)
-        if len(sweep.violations) >= VIOLATIONS_MAX:
+        for tried in tries(bench, seed, chosen):
+            runs += 1
+            violations += _violations(bench, tried)
+            if not tried.trial.cancelled:
+                most = max(most, tried.trial.steps)
+        if len(violations) >= VIOLATIONS_MAX:
             break
-    return sweep.report()
+    return SweepReport(runs=runs, steps=most, violations=tuple(violations))
 
 
-class _Sweep:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._runs = 0
-        self._steps = 0
-        self.violations: list[Violation] = []
+@attrs.frozen
+class Tried:
+    """One run of a sweep."""
 
-    def run(self, seed: int, step: int | None) -> Trial:
-        """One run; keeps what was found."""
-        trial = Trial(seed=seed, step=step)
-        self._runs += 1
-        for invariant, error in self._bench.run(trial, chooser_of(seed)):
-            self.violations.append(
-                Violation(
-                    invariant=invariant,
-                    error=error,
-                    seed=seed,
-                    step=step,
-                    repeat=self._repeat(seed, step),
-                )
-            )
-        if not trial.cancelled:
-            self._steps = max(self._steps, trial.steps)
-        return trial
+    trial: Trial
+    broken: Broken
+    """What broke in it."""
+    scene: Scene | None
+    """Where it stood when it was cancelled; None: it was not, or nobody looked."""
 
-    def _repeat(self, seed: int, step: int | None) -> str:
-        return (
-            f"cancel_sweep({self._bench.name}, seeds=[{seed}], steps=[{step}], "
-            f"invariants={self._bench.invariant_names})"
-        )
 
-    def report(self) -> SweepReport:
-        return SweepReport(
-            runs=self._runs, steps=self._steps, violations=tuple(self.violations)
+def tries(
+    bench: Bench,
+    seed: int,
+    steps: Sequence[int | None] | None = None,
+    *,
+    within_s: float | None = None,
+) -> Iterator[Tried]:
+    """Do the runs of a sweep that belong to one seed, each when it is asked for.
+
+    Args:
+        bench: What is run.
+        seed: The order of its tasks.
+        steps: As in `cancel_sweep`.
+        within_s: Seconds that each run may take; what the runtime promises is checked
+            then, too. None: it is only run.
+    """
+    if steps is None:
+        whole = _try(bench, Trial(seed=seed), within_s)
+        yield whole
+        steps = range(whole.trial.steps + 1)
+    for step in steps:
+        yield _try(bench, Trial(seed=seed, step=step), within_s)
+
+
+def _try(bench: Bench, trial: Trial, within_s: float | None) -> Tried:
+    watch = None if within_s is None else Watch(within_s)
+    broken = bench.run(trial, chooser_of(trial.seed), watch)
+    return Tried(trial, broken, None if watch is None else watch.scene)
+
+
+def _violations(bench: Bench, tried: Tried) -> Iterator[Violation]:
+    seed, step = tried.trial.seed, tried.trial.step
+    repeat = (
+        f"cancel_sweep({bench.name}, seeds=[{seed}], steps=[{step}], "
+        f"invariants={bench.invariant_names})"
+    )
+    for invariant, error in tried.broken:
+        yield Violation(
+            invariant=invariant, error=error, seed=seed, step=step, repeat=repeat
         )

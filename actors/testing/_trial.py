@@ -2,12 +2,16 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import attrs
 import trio
 
+from ._promised import broken_promises
 from ._schedule import Chooser, run_with
+from ._watch import Watch, living
+from ._where import Scene
 
 Scenario: TypeAlias = Callable[..., Awaitable[Any]]
 """An async function that is called afresh for each run; it takes the `Trial`, or
@@ -19,6 +23,12 @@ or nothing; it raises, or returns False, when it is not."""
 
 LEAKS = "nothing is left"
 """The name of the invariant that is always checked."""
+
+IN_TIME = "it ends in time"
+"""The name of the invariant that is checked where a run has a time."""
+
+Broken: TypeAlias = list[tuple[str, BaseException]]
+"""What broke in a run: names of invariants, each with what was raised."""
 
 
 @attrs.define(kw_only=True)
@@ -112,29 +122,58 @@ class Bench:
         self.invariant_names = names_of(invariants)
         self.name = name_of(scenario)
 
-    def run(self, trial: Trial, chooser: Chooser) -> list[tuple[str, BaseException]]:
-        """Run once in a trio run of its own; gives what broke, each with its name."""
-        counter = _Counter(trial)
-        broken: list[tuple[str, BaseException]] = []
+    def run(self, trial: Trial, chooser: Chooser, watch: Watch | None = None) -> Broken:
+        """Run once in a trio run of its own; gives what broke, each with its name.
+
+        Args:
+            trial: What is noted of it; its seed and step say what is run.
+            chooser: Who steps.
+            watch: Looks on, and has what the runtime promises checked as well.
+        """
+        counter = _Counter(trial, watch)
+        broken: Broken = []
 
         async def whole() -> None:
-            broken.extend(await self._whole(trial, counter))
+            broken.extend(await self._whole(trial, counter, chooser))
 
-        run_with(chooser, whole, seed=trial.seed, instruments=[counter])
+        with nullcontext() if watch is None else watch.noting():
+            run_with(chooser, whole, seed=trial.seed, instruments=[counter])
         return broken
 
     async def _whole(
-        self, trial: Trial, counter: "_Counter"
-    ) -> list[tuple[str, BaseException]]:
-        broken: list[tuple[str, BaseException]] = []
-        main = trio.lowlevel.current_task()
-        before = _tasks()
-        counter.others = before - {main}
+        self, trial: Trial, counter: "_Counter", chooser: Chooser
+    ) -> Broken:
+        watch = counter.watch
+        before = living()
+        counter.others = before - {trio.lowlevel.current_task()}
+        if watch is not None:
+            await watch.set_alarm(counter.scope, counter.others)
+            chooser.seed(trial.seed)  # the order is that of a run without an alarm
+        broken = await self._scenario(trial, counter)
+        if watch is not None:
+            await watch.end_alarm()
+            if watch.late is not None:
+                # What was torn out of its shields need not be in order.
+                return [(IN_TIME, TimeoutError(_told(watch.within_s, watch.late)))]
+        left = _left_behind(before)
+        if left:
+            broken.append((LEAKS, AssertionError(left)))
+        if watch is not None:
+            broken += await broken_promises(watch.runs)
+        for invariant in self.invariants:
+            error_found = await _check(invariant, trial)
+            if error_found is not None:
+                broken.append((name_of(invariant.fn), error_found))
+        return broken
+
+    async def _scenario(self, trial: Trial, counter: "_Counter") -> Broken:
+        """Call it, and cancel it where it is to be; what leaves it, but the cancel."""
+        broken: Broken = []
         counter.counting = True
         try:
             with counter.scope:
                 if trial.step == 0:
-                    counter.cancel()
+                    counter.cancel(None)
                 trial.value = await self.scenario(trial)
         except KeyboardInterrupt:
             raise
@@ -142,14 +181,12 @@ class Bench:
             broken.append((self.name, error))
         counter.counting = False
         trial.cancelled = counter.scope.cancelled_caught
-        left = _left_behind(before)
-        if left:
-            broken.append((LEAKS, AssertionError(left)))
-        for invariant in self.invariants:
-            error_found = await _check(invariant, trial)
-            if error_found is not None:
-                broken.append((name_of(invariant.fn), error_found))
         return broken
+
+
+def _told(within_s: float, late: Scene) -> str:
+    waits = [spot.at for spot in late.others if spot.waits_in]
+    return f"it did not end within {within_s:g} s; then waited: {'; '.join(waits)}"
 
 
 async def _check(invariant: Asked, trial: Trial) -> BaseException | None:
@@ -167,41 +204,31 @@ async def _check(invariant: Asked, trial: Trial) -> BaseException | None:
 class _Counter(trio.abc.Instrument):
     """Counts the steps of a run, and cancels it after so many."""
 
-    def __init__(self, trial: Trial) -> None:
+    def __init__(self, trial: Trial, watch: Watch | None) -> None:
         self._trial = trial
+        self.watch = watch
         self.scope = trio.CancelScope()
         self.counting = False
         self.others: set[trio.lowlevel.Task] = set()
         """Tasks of trio's own, which step when they like."""
 
-    def cancel(self) -> None:
-        """Cancel what runs in the scope."""
+    def cancel(self, task: trio.lowlevel.Task | None) -> None:
+        """Cancel what runs in the scope, after a step of this task."""
         self.scope.cancel(reason="a sweep")
+        if self.watch is not None:
+            self.watch.look(task, living() - self.others)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Nothing here may raise: trio would log it and count no more."""
         if self.counting and task not in self.others:
             self._trial.steps += 1
             if self._trial.steps == self._trial.step:
-                self.cancel()
-
-
-def _tasks() -> set[trio.lowlevel.Task]:
-    """Every task of this trio run."""
-    found: set[trio.lowlevel.Task] = set()
-    root = trio.lowlevel.current_root_task()
-    todo = [] if root is None else [root]
-    while todo:
-        task = todo.pop()
-        found.add(task)
-        for nursery in task.child_nurseries:
-            todo.extend(nursery.child_tasks)
-    return found
+                self.cancel(task)
 
 
 def _left_behind(before: set[trio.lowlevel.Task]) -> str:
     """What a run should have ended and has not, in words; empty when it is tidy."""
-    left = sorted(task.name for task in _tasks() - before)
+    left = sorted(task.name for task in living() - before)
     faults = [f"tasks: {', '.join(left)}"] if left else []
     if trio.lowlevel.current_statistics().seconds_to_next_deadline != float("inf"):
         faults.append("a deadline that is still ahead")
