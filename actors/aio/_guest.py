@@ -40,7 +40,9 @@ async def call(fn: Callable[..., Awaitable[T]], *args: Any) -> T:
     if trio.lowlevel.in_trio_task():
         raise TypeError("this is a trio task already: await the function itself")
     loop = asyncio.get_running_loop()
-    guest = _guests.get(loop)
+    # A thread has one trio run at a time: the next begins when the last is over.
+    while (guest := _guests.get(loop)) is not None and guest.closing:
+        await guest.over()
     if guest is None:
         guest = _guests[loop] = _Guest(loop)
     result: T = await guest.call(fn, *args)
@@ -51,6 +53,8 @@ class _Guest:
     """The trio run of one asyncio loop, and the calls that it serves."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.closing = False
+        """Whether its last call has ended: it takes no others."""
         self._loop = loop
         self._calls = 0
         self._token: trio.lowlevel.TrioToken | None = None
@@ -73,7 +77,12 @@ class _Guest:
             await trio.sleep_forever()
 
     def _done(self, _outcome: Outcome[None]) -> None:
+        del _guests[self._loop]
         self._over.set_result(None)
+
+    async def over(self) -> None:
+        """Wait until the trio run has ended."""
+        await asyncio.shield(self._over)
 
     async def call(self, fn: Callable[..., Awaitable[Any]], *args: Any) -> Any:
         """Run ``fn`` as a task of the trio run, and wait for its end."""
@@ -122,18 +131,22 @@ class _Guest:
         return ended.result()
 
     async def _close(self) -> None:
-        """The last call has ended: so does the trio run; the next call begins anew."""
-        _guests.pop(self._loop, None)
+        """The last call has ended: so does the trio run; the next call begins anew.
+
+        An asyncio cancel that comes meanwhile goes on once the trio run is over.
+        """
         assert self._token is not None, "it was ready"
         assert self._nursery is not None, "it was ready"
+        self.closing = True
         self._token.run_sync_soon(self._nursery.cancel_scope.cancel)
+        cancelled: asyncio.CancelledError | None = None
         while not self._over.done():
             try:
-                await asyncio.shield(self._over)
-            except asyncio.CancelledError:
-                if not self._over.done():
-                    continue
-                raise
+                await self.over()
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
 
 
 def _unwrapped(came: Outcome[Any]) -> Any:

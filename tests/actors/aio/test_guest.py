@@ -51,6 +51,40 @@ def test_one_loop_may_be_a_host_again_and_again() -> None:
     assert in_asyncio(program()) == ["hi"] * 5
 
 
+def test_a_call_that_begins_while_the_last_one_ends_waits_for_its_turn() -> None:
+    agent = quiet(FunctionModel(lambda request: "hi"))
+
+    async def again_and_again() -> list[str]:
+        return [await aio.run(agent, "x") for _ in range(5)]
+
+    async def program() -> list[list[str]]:
+        return await asyncio.gather(*(again_and_again() for _ in range(3)))
+
+    assert in_asyncio(program()) == [["hi"] * 5] * 3
+
+
+def test_a_cancel_is_never_lost_at_whatever_step_it_comes() -> None:
+    agent = quiet(FunctionModel(lambda request: "hi"))
+
+    async def cancelled_after(steps: int) -> bool:
+        """Whether the cancel came in time."""
+        task = asyncio.ensure_future(aio.run(agent, "x"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        in_time = task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled() == in_time, f"after {steps} steps"
+        return in_time
+
+    async def program() -> int:
+        steps = 0
+        while await cancelled_after(steps):
+            steps += 1
+        return steps
+
+    assert in_asyncio(program()) > 3
+
+
 def test_an_error_crosses_as_itself() -> None:
     with pytest.raises(OSError, match="down"):
         in_asyncio(aio.run(quiet(FakeModel([OSError("down")])), "x"))
