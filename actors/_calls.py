@@ -17,6 +17,7 @@ from protocol._value import Calling
 from ._inside import adopt_child, mailbox, send, value_of_state
 from ._node import Node
 from ._saving import save_soon
+from ._statistics import Unstopped
 
 if TYPE_CHECKING:
     from ._state import State
@@ -126,6 +127,12 @@ class CallNode(Node):
             return "interrupted", "interrupted"
         kind, reason = self.stop.kind, self.stop.reason
         return kind, kind if reason is None else f"{kind}: {reason}"
+
+    def leave_thread(self) -> None:
+        """Its thread works on without it: name it, as nobody can stop a thread."""
+        reason = None if self.stop is None else self.stop.reason
+        left = Unstopped(path=self.path, call_id=self.id, reason=reason)
+        self.supervisor.unstopped.append(left)
 
     def take_time_again(self) -> None:
         """A time-out was heard: whatever the call does next has its own time."""

@@ -24,7 +24,8 @@ class CancelReport:
     reason: str | None
     """Why it was cancelled."""
     unstopped: tuple[tuple[str, ...], ...]
-    """Paths of what did not stop within the grace; empty when all did."""
+    """Paths of what did not stop within the grace, and of calls that left a thread at
+    work; empty when all has stopped."""
 
 
 class Run:

@@ -29,7 +29,7 @@ class StateStatistics:
 
 @attrs.frozen(kw_only=True)
 class Unstopped:
-    """Something that did not stop within its grace."""
+    """Something that did not stop within its grace, or a thread that works on."""
 
     path: tuple[str, ...]
     """Ids from the root's State down to the State, or the call."""

@@ -79,8 +79,8 @@ async def call_in_thread(node: GraphNode, work: Callable[[], Any]) -> Any:
     """Run a plain function in a worker thread.
 
     Cancelled while it waits for a thread, it never runs. Cancelled later, this returns
-    at once; the thread keeps its slot until it ends, and what it gives then is noted
-    and changes nothing.
+    at once; the thread keeps its slot until it ends, is named among what did not stop,
+    and what it gives then is noted and changes nothing.
     """
     threads = node.supervisor.threads
     await threads.take(node)
@@ -97,7 +97,12 @@ async def call_in_thread(node: GraphNode, work: Callable[[], Any]) -> Any:
             _late(node, came[0])
 
     node.supervisor.background(in_thread)
-    await done.wait()
+    try:
+        await done.wait()
+    except trio.Cancelled:
+        if not came:
+            node.leave_thread()
+        raise
     value = came[0].unwrap()
     return await value if isawaitable(value) else value
 

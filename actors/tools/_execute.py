@@ -154,7 +154,8 @@ async def _in_thread(
     """Run a plain function in a worker thread.
 
     Cancelled while it waits for a thread, it never runs. Cancelled later, this returns
-    at once; the thread keeps its slot until it ends, and is recorded as late.
+    at once; the thread keeps its slot until it ends, is named among what did not stop,
+    and what it gives is recorded as late.
     """
     threads = node.supervisor.threads
     await threads.take(node)
@@ -179,6 +180,7 @@ async def _in_thread(
         # It may have come after the cancel and before this task woke up: then nothing
         # is late, and this is its one way out. The next wait of the run is cancelled.
         if not result:
+            node.leave_thread()
             raise
     return result[0].unwrap()
 

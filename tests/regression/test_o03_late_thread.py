@@ -82,7 +82,11 @@ async def test_a_cancelled_turn_leaves_its_thread_and_never_starts_those_behind(
             before = trio.current_time()
             report = await run.cancel("enough")
             assert trio.current_time() - before < FAST_S
-            assert report.unstopped == ()
+            ((state_id, call_id),) = report.unstopped
+            (slow,) = [r.call for r in results(asked) if r.call.name == "slow"]
+            assert (state_id, call_id) == (asked.id, slow.id)
+            (named,) = supervisor.statistics().unstopped
+            assert (named.call_id, named.reason) == (call_id, "enough")
             assert outcomes(asked) == ["interrupted"] * (queued + 1)
             assert supervisor.statistics().threads == 1
             tools.let_go.set()

@@ -41,6 +41,9 @@ async def test_a_thread_that_cannot_stop_is_left_and_noted_when_it_ends(
         assert (await app.aget_state(thread())).total == 1
         state = app._here()._known["t"].state
         assert supervisor.statistics().threads == 1
+        (named,) = supervisor.statistics().unstopped
+        assert named.path[0] == "t"
+        assert named.path[1].startswith("slow-")
         gate.may_go.set()
     notes = [e.content for e in state.history if e.kind == "model_event"]
     assert [note.kind for note in notes] == ["late"]
