@@ -10,29 +10,27 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-import attrs
 import click
 import trio
-from rich.console import Console
 
-from actors import Agent, Inbox, Limits, SQLiteStore
-from actors._settings import INHERIT, check_loop
+from actors import Agent, Limits, SQLiteStore
 from actors.report import write_report
 from protocol import StoreDamaged
 from protocol._rules import told
 
 from ._alone import alone_on
+from ._console import console_of
 from ._crew import Fleet, Plan
 from ._named import named_agent
 from ._results import Spool
 from ._shift import Shift
 from ._tasks import BadLine, Task, read_tasks
+from ._unattended import unattended
 
 MAX_RUNNING = 100
 """About what a usual account may ask at once; the gate finds out what is too much."""
 
 _BAD_LINES_MAX = 20
-_PLAIN_COLUMNS = 160
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _GIVEN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -74,7 +72,7 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
     names = [task.id for task in good]
     with _opened(store) as kept, Spool() as spool:
         crew = Fleet(_plan(chosen.copy(store=kept), good, given), spool)
-        shift = Shift(crew, _console(quiet=given["quiet"]))
+        shift = Shift(crew, console_of(quiet=given["quiet"]))
         try:
             # Ctrl+C is a signal that the shift listens to; what guards every task
             # against it otherwise is a seventh of what a switch costs.
@@ -107,33 +105,12 @@ def _opened(place: Path) -> Generator[SQLiteStore]:
 
 def _agent(name: str, given: dict[str, Any]) -> Agent:
     """The agent as the fleet runs it; a fault is one of usage."""
-    if given["base_url"] and not given["model"]:
-        _refuse("--base-url says where --model is: give both")
+    settings = {key: given[key] for key in ("model", "base_url", "timeout_s")}
     try:
-        agent = named_agent(name)
-        check_loop(agent.loop, wanted_async=True)
-        if given["model"]:
-            model, place = given["model"], given["base_url"]
-            agent = agent.copy(model=model, base_url=place, client=None)
+        return unattended(named_agent(name), **settings)
     except Exception as fault:
         own = isinstance(fault, ValueError | TypeError)
         raise click.UsageError(str(fault) if own else told(fault)) from fault
-    return agent.copy(**_for_many(agent, given["timeout_s"]))
-
-
-def _for_many(agent: Agent, timeout_s: float | None) -> dict[str, Any]:
-    """What changes for an agent that works where nobody looks at it alone."""
-    changes: dict[str, Any] = {}
-    if agent.reporter is INHERIT:
-        changes["reporter"] = None
-    if agent.human is INHERIT:
-        changes["human"] = Inbox(wait_s=0)  # a question stops its task, not the fleet
-    if timeout_s is not None:
-        limits = agent.limits or Limits()
-        own = limits.seconds
-        seconds = timeout_s if own is None else min(own, timeout_s)
-        changes["limits"] = attrs.evolve(limits, seconds=seconds)
-    return changes
 
 
 def _plan(agent: Agent, tasks: Sequence[Task], given: dict[str, Any]) -> Plan:
@@ -162,19 +139,6 @@ def _read(path: Path) -> tuple[list[Task], list[BadLine]]:
     if not found.tasks:
         _refuse(f'no task in {str(path)!r}: a line is {{"id": ..., "prompt": ...}}')
     return found.tasks, found.bad
-
-
-def _console(*, quiet: bool) -> Console:
-    console = Console(stderr=True, quiet=quiet, highlight=False, markup=False)
-    if not console.is_terminal:
-        return Console(
-            stderr=True,
-            quiet=quiet,
-            highlight=False,
-            markup=False,
-            width=_PLAIN_COLUMNS,
-        )
-    return console
 
 
 def _refuse(text: str) -> NoReturn:
