@@ -209,8 +209,9 @@ class Agent:
     def run(self, prompt_or_state: str | State) -> Any:
         """The same as `arun`, from plain code; the loop's body runs in this thread.
 
-        Ctrl+C cancels the run, waits at most 10 seconds for its end, its clean-up and
-        its threads included, and is raised.
+        Ctrl+C cancels the step that the body waits for, and then the run. It waits
+        for the end of each, clean-up and threads included, for at most ``grace_s`` and
+        a second more, and is raised.
 
         Raises:
             TypeError: on a trio thread (use `arun`), or the loop is async.
@@ -257,7 +258,7 @@ class Agent:
 
     def think(self, state: State, tools: Sequence[Any] | None = None) -> Reply:
         """The same as `athink`, from plain code."""
-        return from_plain(self.athink, state, tools)
+        return from_plain(self.athink, state, tools, grace_s=self.grace_s)
 
     async def ause_tools(self, state: State) -> None:
         """Give every pending call its result; does nothing when none is pending.
@@ -288,7 +289,7 @@ class Agent:
 
     def use_tools(self, state: State) -> None:
         """The same as `ause_tools`, from plain code."""
-        from_plain(self.ause_tools, state)
+        from_plain(self.ause_tools, state, grace_s=self.grace_s)
 
     async def settle_calls(self, node: RunNode) -> None:
         """Give every call that is pending in the node's State its result."""
@@ -324,7 +325,8 @@ class Agent:
         self, state: State, prompt: str, returns: Any = str, retries: int = 2
     ) -> Any:
         """The same as `aask`, from plain code."""
-        return from_plain(self.aask, state, prompt, returns, retries)
+        asked = (state, prompt, returns, retries)
+        return from_plain(self.aask, *asked, grace_s=self.grace_s)
 
     async def aask_human(self, state: State, prompt: str, returns: Any = str) -> Any:
         """Ask the run's human, and record question and answer.
@@ -338,7 +340,8 @@ class Agent:
 
     def ask_human(self, state: State, prompt: str, returns: Any = str) -> Any:
         """The same as `aask_human`, from plain code."""
-        return from_plain(self.aask_human, state, prompt, returns)
+        asked = (state, prompt, returns)
+        return from_plain(self.aask_human, *asked, grace_s=self.grace_s)
 
     async def acompact(self, state: State, instructions: str | None = None) -> None:
         """Have the model summarise the conversation, and put that in its place.
@@ -353,7 +356,7 @@ class Agent:
 
     def compact(self, state: State, instructions: str | None = None) -> None:
         """The same as `acompact`, from plain code."""
-        from_plain(self.acompact, state, instructions)
+        from_plain(self.acompact, state, instructions, grace_s=self.grace_s)
 
     def stream(
         self, prompt_or_state: str | State

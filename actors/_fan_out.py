@@ -240,14 +240,15 @@ def fan_out(
 ) -> tuple[ChildResult, ...]:
     """The same as `afan_out`, from plain code or a plain tool.
 
-    Ctrl+C stops and joins all of them, for a bounded time, and is raised.
+    Ctrl+C stops and joins all of them, within the agent's grace, and is raised.
 
     Raises:
         TypeError: on a trio thread (use `afan_out`), or as `afan_out` does.
         BaseException: as `afan_out` does.
     """
     settings: dict[str, Any] = {"policy": policy, "max_running": max_running}
-    return from_plain(partial(afan_out, agent, prompts, **settings))
+    fan = partial(afan_out, agent, prompts, **settings)
+    return from_plain(fan, grace_s=agent.grace_s)
 
 
 def _checked(

@@ -3,8 +3,8 @@
 1. Plain code at the top uses one background trio thread of the process, started at the
    first use. Plain code in a tool's worker thread uses the trio run of that tool, and
    what it starts is part of the tool's own tree.
-2. The caller's thread waits; Ctrl+C there cancels what it waits for, waits a bounded
-   time for its end, and is raised.
+2. The caller's thread waits; Ctrl+C there cancels what it waits for, waits for its end
+   as long as its grace allows, and is raised.
 3. A plain loop's body runs in the caller's thread.
 """
 
@@ -24,14 +24,20 @@ from protocol import RunCancelled
 
 from ._node import current
 from ._state import State
+from ._supervisor import GRACE_S
 
 if TYPE_CHECKING:
     from ._agent import Agent
 
 T = TypeVar("T")
 
-BOUND_S = 10.0
-"""Seconds that Ctrl+C waits for the end of what it cancelled, beyond its grace."""
+BEYOND_S = 1.0
+"""Seconds that Ctrl+C waits beyond the grace of what it cancelled: joining what was
+given up, and saving, take some."""
+
+EXIT_S = 10.0
+"""Seconds that the end of the process waits for what it cancelled: twice the usual
+grace, as nobody knows here which one holds."""
 
 
 class _Background:
@@ -85,7 +91,7 @@ class _Background:
             token.run_sync_soon(stop)
         except trio.RunFinishedError:
             return
-        thread.join(BOUND_S)
+        thread.join(EXIT_S)
 
 
 _background = _Background()
@@ -116,15 +122,22 @@ class _Reply:
             item()
 
 
-def from_plain(fn: Callable[..., Awaitable[T]], *args: Any) -> T:
+def from_plain(
+    fn: Callable[..., Awaitable[T]], *args: Any, grace_s: float = GRACE_S
+) -> T:
     """Run ``await fn(*args)`` in the right trio run, and wait for it here.
+
+    Args:
+        fn: what to run there.
+        args: what to call it with.
+        grace_s: seconds that its clean-up may take after Ctrl+C.
 
     Raises:
         TypeError: on a trio thread, naming the ``a`` twin.
         BaseException: what ``fn`` raised.
     """
     _refuse_on_trio(fn)
-    result: T = _wait_for(partial(fn, *args), _Reply())
+    result: T = _wait_for(partial(fn, *args), _Reply(), grace_s)
     return result
 
 
@@ -139,7 +152,7 @@ def _refuse_on_trio(fn: Callable[..., Any]) -> None:
         )
 
 
-def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply) -> Any:
+def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply, grace_s: float) -> Any:
     node = current.get()
     scope = trio.CancelScope()
     slots = None if node is None else node.supervisor.threads
@@ -165,7 +178,7 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply) -> Any:
         outcome = reply.wait()
     except KeyboardInterrupt:
         token.run_sync_soon(scope.cancel)
-        _drain(reply)
+        _drain(reply, grace_s + BEYOND_S)
         raise
     try:
         return outcome.unwrap()
@@ -173,7 +186,7 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply) -> Any:
         raise RunCancelled("the trio run that it waited for has ended") from error
 
 
-def _drain(reply: _Reply) -> None:
+def _drain(reply: _Reply, bound_s: float) -> None:
     """After Ctrl+C: wait for the end of what was cancelled, for a bounded time."""
     ended = threading.Event()
 
@@ -182,7 +195,7 @@ def _drain(reply: _Reply) -> None:
         ended.set()
 
     threading.Thread(target=wait, daemon=True, name="callboard-cancel").start()
-    ended.wait(BOUND_S)
+    ended.wait(bound_s)
 
 
 def run_from_plain(
@@ -207,6 +220,9 @@ def run_from_plain(
         def work() -> None:
             came.append(capture(lambda: context.run(loop, agent, state)))
             token.run_sync_soon(done.set)
+            error = getattr(came[0], "error", None)
+            if isinstance(error, KeyboardInterrupt):
+                raise error  # whoever waits for the run must not wait for ever
 
         reply.queue.put(work)
         try:
@@ -217,4 +233,5 @@ def run_from_plain(
             raise
         return came[0].unwrap()
 
-    return _wait_for(partial(agent.run_as_asked, state, body), reply)
+    work = partial(agent.run_as_asked, state, body)
+    return _wait_for(work, reply, agent.grace_s)

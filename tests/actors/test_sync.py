@@ -1,13 +1,17 @@
 """The plain side: runs and steps from code that knows no trio."""
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from typing import Any
 
 import pytest
+import trio
 
 from actors import Agent, Message, State, fan_out, loop, tool, waiting_for_user
 from actors.testing import FakeModel, tool_call
@@ -175,6 +179,31 @@ def test_ctrl_c_leaves_a_valid_history_and_is_raised() -> None:
         timeout=60,
     )
     assert done.stdout.strip() == "tool_result interrupted () None", done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_waits_for_a_deaf_tool_as_long_as_the_grace_allows() -> None:
+    let_go = threading.Event()
+
+    @tool
+    def blocks() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        let_go.wait(30)
+
+    @tool
+    async def deaf() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        with trio.CancelScope(shield=True):
+            while not let_go.is_set():  # noqa: ASYNC110 - a thread sets it
+                await trio.sleep(0.01)
+
+    for each in (blocks, deaf):
+        model = FakeModel([tool_call(each.name)])
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            quiet(model, tools=[each], grace_s=0.05).run("x")
+        assert time.monotonic() - began < 5
+    let_go.set()
 
 
 @pytest.mark.slow
