@@ -94,7 +94,10 @@ async def _stop_left(turn: "Turn", node: CallNode) -> None:
 async def _attempts(
     turn: "Turn", node: CallNode, tool: "Tool", arguments: dict[str, Any]
 ) -> Any:
-    """The tool's value, tried ``retries`` times more when it raises ToolError."""
+    """The tool's value, tried ``retries`` times more when it raises ToolError.
+
+    A plain one that timed out is not tried again while its thread is still at work.
+    """
     hidden: dict[str, Any] = {}
     if "state" in tool.hidden:
         hidden["state"] = turn.state_for(node)
@@ -107,7 +110,8 @@ async def _attempts(
         except ToolInputError:
             raise
         except ToolError:
-            if not left or node.ended:
+            # A thread that is left at work would be a second one at the same time.
+            if not left or node.ended or node.has_thread:
                 raise
     raise AssertionError("the last attempt returns or raises")
 

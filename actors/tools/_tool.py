@@ -169,7 +169,8 @@ def tool(
             tools only look something up.
         timeout_s: Seconds after which a call ends with an error result.
         retries: How often a call that raised `ToolError`, or took too long, is run
-            again. 0, since not every tool may run twice.
+            again, but not while its thread still works. 0, since not every tool may run
+            twice.
         on_error: `"result"` lets the model see any exception, `"raise"` stops the
             run; None is what the agent says.
         read_only: Whether it changes nothing.

@@ -118,10 +118,13 @@ async def test_a_late_value_is_told_with_the_next_request_and_is_no_result() -> 
     assert_whole(asked)
 
 
-async def test_a_thread_that_times_out_is_closed_so_and_its_value_comes_late() -> None:
+@pytest.mark.parametrize("retries", [0, 2])
+async def test_a_thread_that_times_out_is_closed_so_and_its_value_comes_late(
+    retries: int,
+) -> None:
     asked = state()
     with held() as tools:
-        quick = tool(name="slow", timeout_s=0.01)(tools.slow)
+        quick = tool(name="slow", timeout_s=0.01, retries=retries)(tools.slow)
         root = agent(call("slow"), "went on", tools=[quick])
         async with open_supervisor() as supervisor:
             assert await supervisor.start(root, asked).wait() == "went on"
