@@ -11,6 +11,7 @@
 """
 
 import enum
+import inspect
 from collections.abc import Iterator, Mapping, Set
 from datetime import date, time
 from decimal import Decimal
@@ -91,6 +92,12 @@ def _content(value: Any) -> Content:
         return (_block(value, "result"),)
     if _is_list(value) and any(isinstance(each, Block) for each in value):
         return tuple(_mixed(value))
+    if inspect.iscoroutine(value):
+        value.close()  # nobody will await it, and Python would warn of that
+        raise TypeError(
+            f"the tool returned the coroutine {value.__name__!r} and did not run"
+            f" it: write the tool with 'async def', and in it 'return await ...'"
+        )
     return _json_text(value, "result")
 
 

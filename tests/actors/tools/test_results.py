@@ -252,6 +252,17 @@ def test_a_block_that_cannot_be_recorded_is_an_error() -> None:
 # ToolResult
 
 
+def test_a_coroutine_is_an_error_that_says_how_to_write_the_tool() -> None:
+    async def fetch() -> str:
+        raise AssertionError("nobody awaits it")
+
+    came = fetch()
+    with pytest.raises(ToolError, match=r"'.*fetch' and did not run it: write .*async"):
+        to_content(came)
+    with pytest.raises(RuntimeError, match="cannot reuse already awaited"):
+        came.send(None)  # it was closed: Python has nothing to warn of
+
+
 def test_a_tool_result_gives_its_message_and_its_update() -> None:
     made = to_content(ToolResult({"n": 1}, state={"when": date(2024, 1, 31)}))
     assert (made.content, made.is_error) == ('{"n":1}', False)
