@@ -125,7 +125,9 @@ async def announce_and_start(
         with node.scope:
             known = node.was_started()
             await turn.start(node)
-            state = await _earlier_child(turn, node, state_id) if known else None
+            state = None
+            if known:
+                state = await _earlier_child(turn, node, agent, state_id)
             if state is None:
                 state = State(id=state_id, messages=[Message.user(prompt)])
             if _has_ended(state):
@@ -149,16 +151,20 @@ def child_id(node: "CallNode") -> str:
     return blake2b(node.key.encode(), digest_size=16).hexdigest()
 
 
-async def _earlier_child(turn: "Turn", node: "CallNode", state_id: str) -> State | None:
+async def _earlier_child(
+    turn: "Turn", node: "CallNode", agent: Any, state_id: str
+) -> State | None:
     """The child that an earlier process has started for the call, if it got so far."""
     waiting = waiting_child(turn.run.state, node.id)
-    library = library_of(turn.run.state)
-    if waiting is not None or library is None:
+    # A child whose agent has a store of its own was saved there.
+    store = library_of(turn.run.state) if agent.store is None else agent.store
+    if waiting is not None or store is None:
         return waiting
     try:
-        return await library.aload(state_id)
+        earlier: State = await store.aload(state_id)
     except LookupError:
         return None
+    return earlier
 
 
 def _has_ended(state: State) -> bool:

@@ -152,12 +152,14 @@ async def test_a_request_without_an_answer_is_taken_back_and_asked_again(
     assert loaded.turn == 1
 
 
+@pytest.mark.parametrize("own", [None, MemoryStore], ids=["inherited", "own"])
 async def test_a_child_is_gone_on_with_and_its_usage_counted_once(
-    store: Store,
+    store: Store, own: Any
 ) -> None:
+    kept = {"store": own and own()}
     bench = Bench()
     bench_tools = bench.tools()
-    child = quiet(FakeModel([calls("pay")]), tools=bench_tools, name="child")
+    child = quiet(FakeModel([calls("pay")]), tools=bench_tools, name="child", **kept)
     call = ToolCall(id="c-child", name="child", args={"prompt": "p"})
     parent = quiet(FakeModel([call]), tools=[child], store=store)
     state = State(id="s", messages=[Message.user("go")])
@@ -170,7 +172,7 @@ async def test_a_child_is_gone_on_with_and_its_usage_counted_once(
         mailbox(state).close("the process is gone")
         run.cancel_nowait()
     bench.hangs = False
-    again = quiet(FakeModel(["kid done"]), tools=bench.tools(), name="child")
+    again = quiet(FakeModel(["kid done"]), tools=bench.tools(), name="child", **kept)
     top = quiet(FakeModel(["all done"]), tools=[again], store=store)
     loaded = await store.aload("s")
     assert await top.arun(loaded) == "all done"
