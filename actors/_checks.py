@@ -1,4 +1,4 @@
-"""Checks of the numbers that several settings share; each error names its setting."""
+"""Checks that several settings share; each error names its setting."""
 
 import math
 from typing import Any
@@ -31,3 +31,21 @@ def check_count(name: str, given: Any, *, or_none: bool = False) -> None:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         wanted = "an int >= 1 or None" if or_none else "an int >= 1"
         raise ValueError(f"{name}= is {wanted}, not {given!r}")
+
+
+def check_text(name: str, given: Any) -> None:
+    """Refuse what is no text that a history could hold.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it has half of a surrogate pair.
+    """
+    if not isinstance(given, str):
+        raise TypeError(f"{name}= is a str or None, not {given!r}")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{name}= has half of a surrogate pair, which no file can hold: {given!r}; "
+            f"decode it with errors='replace'"
+        ) from None

@@ -8,7 +8,7 @@ import attrs
 
 from protocol import AgentInfo
 
-from ._checks import check_count, check_grace
+from ._checks import check_count, check_grace, check_text
 from ._limits import check_limits
 from ._loop import is_async_loop
 from ._state import State
@@ -83,6 +83,7 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     settings["model"] = as_model(
         given["model"], base_url=given["base_url"], client=given["client"]
     )
+    check_text("model", settings["model"].name)
     settings["tools"] = collect(given["tools"])
     if given["permissions"] is not None:
         settings["permissions"] = checked_permissions(given["permissions"])
@@ -93,8 +94,8 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     check_grace(given["grace_s"])
     check_limits(given["limits"])
     for name in ("system", "name", "description", "tool_node"):
-        if given[name] is not None and not isinstance(given[name], str):
-            raise TypeError(f"{name}= is a str or None, not {given[name]!r}")
+        if given[name] is not None:
+            check_text(name, given[name])
     for name, (kind, example) in _KINDS.items():
         value = given[name]
         if value is not None and value is not INHERIT and not isinstance(value, kind):

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import attrs
 import trio
 
+from actors._checks import check_text
 from actors._limits import Limits
 from actors._node import Stop
 from actors._run_node import RunNode
@@ -59,8 +60,8 @@ def checked_settings(store: Any, limits: Any, busy: Any, name: Any) -> Settings:
         raise TypeError(f"limits= takes Limits(requests=...), not {limits!r}")
     if busy not in _BUSY:
         raise ValueError(f"busy= is one of {_BUSY}, not {busy!r}")
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"name= is a str or None, not {name!r}")
+    if name is not None:
+        check_text("name", name)
     kept = MemoryStore() if store is None else store
     return Settings(store=kept, limits=limits, busy=busy, name=name)
 

@@ -139,6 +139,7 @@ def test_an_agent_with_a_loop_or_an_unknown_tool_node_is_refused() -> None:
         ({"limits": 5}, TypeError),
         ({"busy": "wait"}, ValueError),
         ({"name": 3}, TypeError),
+        ({"name": "\ud800"}, ValueError),
     ],
 )
 def test_a_wrong_setting_is_refused(
