@@ -6,8 +6,8 @@
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from inspect import iscoroutinefunction, signature
+from typing import TYPE_CHECKING, Any, Never, TypeAlias, overload
 
 import attrs
 import trio
@@ -115,37 +115,85 @@ def _stop_by(state: State, until: Until, said: object) -> bool:
     return True
 
 
-def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop]:
+_LEFT_OUT: Any = object()
+
+
+@overload
+def loop(*, until: Until | Iterable[Until], limit: int) -> Callable[[Body], Loop]: ...
+
+
+@overload
+def loop(body: Body, /) -> Never: ...
+
+
+def loop(
+    *bodies: Any, until: Any = _LEFT_OUT, limit: Any = _LEFT_OUT
+) -> Callable[[Body], Loop]:
     """Make a loop of a body ``(agent, state) -> None``, plain or async.
 
     Both arguments are required: a loop that nothing ends would be a bill without end.
 
     Args:
+        bodies: none; `loop` without brackets would be given its body here.
         until: a function of the State, or several, asked in order before each turn;
             the first that says yes stops the loop (`StoppedByUntil`).
         limit: how many turns one call of the loop may run (`StoppedByLimit`).
 
     Raises:
-        TypeError: ``until`` is no function, or holds something that is none.
+        TypeError: an argument is left out, as in ``@loop`` without brackets; ``until``
+            is no function, or holds something that is none; or the body, when it is
+            given, is no function of an agent and a State.
         ValueError: ``limit`` is not an int >= 0.
     """
-    asked: Any = until
+    if bodies or until is _LEFT_OUT or limit is _LEFT_OUT:
+        raise TypeError(
+            "a loop says what ends it: write '@loop(until=waiting_for_user, limit=50)' "
+            "above its body, 'async def body(agent, state)'"
+        )
     alone = callable(until) or not hasattr(until, "__iter__")
-    functions: tuple[Any, ...] = (asked,) if alone else tuple(asked)
+    asked: Any = (until,) if alone else until
+    functions: tuple[Any, ...] = tuple(asked)
     for function in functions:
         if not callable(function):
             raise TypeError(
                 f"until= takes functions of the State, not {function!r}: write "
                 f"until=waiting_for_user"
             )
-    given: Any = limit
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise ValueError(f"limit= takes a number of turns >= 0, not {limit!r}")
 
     def make(body: Body) -> Loop:
+        check_body(body)
         return Loop(body, functions, limit, iscoroutinefunction(body))
 
     return make
+
+
+def check_body(body: Any) -> None:
+    """Refuse what cannot be called with an agent and a State.
+
+    Raises:
+        TypeError: it cannot; the text says how to write it.
+    """
+    if isinstance(body, Loop):
+        return
+    if not callable(body):
+        raise TypeError(
+            f"a loop is a function (agent, state), not {body!r}: write one with "
+            f"@loop(until=waiting_for_user, limit=50)"
+        )
+    try:
+        parameters = signature(body)
+    except ValueError:  # some that are written in C do not tell
+        return
+    try:
+        parameters.bind("agent", "state")
+    except TypeError as error:
+        name = getattr(body, "__name__", type(body).__name__)
+        raise TypeError(
+            f"a loop is called with an agent and a State, and {name!r} takes "
+            f"{parameters} ({error}): write 'def {name}(agent, state)'"
+        ) from None
 
 
 @contextmanager

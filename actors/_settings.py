@@ -10,7 +10,7 @@ from protocol import AgentInfo
 
 from ._checks import check_count, check_grace, check_text
 from ._limits import check_limits
-from ._loop import is_async_loop
+from ._loop import check_body, is_async_loop
 from ._state import State
 from .models import ToolSpec
 from .models._names import as_model
@@ -107,11 +107,8 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
         raise TypeError(
             f"trim_context= is True or False, not {given['trim_context']!r}"
         )
-    if given["loop"] is not None and not callable(given["loop"]):
-        raise TypeError(
-            f"loop= takes a function (agent, state), not {given['loop']!r}: write one "
-            f"with @loop(until=waiting_for_user, limit=50)"
-        )
+    if given["loop"] is not None:
+        check_body(given["loop"])
     return settings
 
 
