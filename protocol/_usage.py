@@ -63,8 +63,11 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens, requests and cost of one request, or of many together.
 
     `a + b` adds; `Usage()` changes nothing. `==` and `hash` leave `by_model` out.
-    The constructor does not check its numbers. A cost is a float sum, so its last
-    digit may depend on the order of adding.
+    A cost is a float sum, so its last digit may depend on the order of adding.
+
+    Raises:
+        ValueError: A number is negative. Nothing else about numbers is checked here:
+            a reply's are when it is recorded.
     """
 
     input_tokens: int = 0
@@ -88,8 +91,25 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         def _models(self) -> Any: ...  # how `by_model` is kept: str, _Parts or None
 
     def __post_init__(self) -> None:
-        if self.cost is None and not self.requests:
+        cost = self.cost
+        if cost is None and not self.requests:
             force_setattr(self, "cost", 0.0)
+        try:
+            # A bit of the sign shows in what they come to together: a third of the
+            # price of five comparisons, and a reply has several of these made.
+            negative = (
+                self.input_tokens
+                | self.output_tokens
+                | self.cache_read_tokens
+                | self.cache_write_tokens
+                | self.requests
+            ) < 0 or (cost is not None and cost < 0)
+        except TypeError:
+            negative = False  # they are no ints
+        if negative:
+            raise ValueError(
+                f"a Usage counts what was used, and {self!r} has a number below 0"
+            )
         models = self._models
         if models is not None and type(models) not in _KEPT:
             force_setattr(self, "_models", _compact(self, models))

@@ -174,11 +174,12 @@ def _reply(
 ) -> Reply:
     content = [_block(block) for block in blocks]
     thought = "".join(b.summary for b in content if isinstance(b, ReasoningBlock))
+    # Below 0 is what a server says that does not know: no reason to drop an answer.
     usage = Usage(
-        input_tokens=tokens.input_tokens or 0,
-        output_tokens=tokens.output_tokens or 0,
-        cache_read_tokens=tokens.cache_read_input_tokens or 0,
-        cache_write_tokens=tokens.cache_creation_input_tokens or 0,
+        input_tokens=max(tokens.input_tokens or 0, 0),
+        output_tokens=max(tokens.output_tokens or 0, 0),
+        cache_read_tokens=max(tokens.cache_read_input_tokens or 0, 0),
+        cache_write_tokens=max(tokens.cache_creation_input_tokens or 0, 0),
         requests=1,
     )
     context_tokens = usage.total_tokens or None

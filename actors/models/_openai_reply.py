@@ -248,15 +248,17 @@ def _text_of_parts(content: list[_Part] | None) -> str:
 def _usages(tokens: _Tokens | None) -> TokenUsages | None:
     if tokens is None:
         return None
-    prompt, completion = tokens.prompt_tokens or 0, tokens.completion_tokens or 0
+    # Some servers say -1 for what they do not know: no reason to drop an answer.
+    prompt = max(tokens.prompt_tokens or 0, 0)
+    completion = max(tokens.completion_tokens or 0, 0)
     read = tokens.prompt_tokens_details
     written = tokens.completion_tokens_details
     return TokenUsages(
         completion_tokens=completion,
         prompt_tokens=prompt,
-        total_tokens=tokens.total_tokens or prompt + completion,
+        total_tokens=max(tokens.total_tokens or 0, 0) or prompt + completion,
         reasoning_tokens=(written and written.reasoning_tokens) or 0,
-        cache_read_input_tokens=(read and read.cached_tokens) or 0,
+        cache_read_input_tokens=max((read and read.cached_tokens) or 0, 0),
         audio_tokens=None if read is None else read.audio_tokens,
     )
 

@@ -36,6 +36,15 @@ def test_adding_adds_every_number() -> None:
     assert total == Usage(11, 22, 33, 44, 55, 0.75)
 
 
+@pytest.mark.parametrize("name", Usage.__struct_fields__[:6])
+def test_a_number_below_0_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"and Usage\({name}=-1.*\) has a number"):
+        Usage(**{name: -1})
+    with pytest.raises(msgspec.ValidationError, match="below 0"):
+        msgspec.json.decode(f'{{"{name}": -1}}', type=Usage)
+    assert Usage(**{name: 0}) == Usage()
+
+
 def test_adding_changes_neither_side() -> None:
     total = SONNET + HAIKU
     assert (SONNET.input_tokens, HAIKU.input_tokens) == (10, 100)

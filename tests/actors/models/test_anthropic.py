@@ -280,6 +280,14 @@ def test_a_request_has_no_more_marks_than_the_format_allows() -> None:
     assert str(sent).count("cache_control") == 4
 
 
+async def test_a_count_below_0_is_one_that_is_not_known() -> None:
+    text = {"type": "text", "text": "hi"}
+    server = Server(message(text, cache_read_input_tokens=-1))
+    reply = await ask(server.anthropic())
+    assert reply.usage.cache_read_tokens == 0
+    assert reply.usage.input_tokens == 10
+
+
 async def test_a_whole_answer_is_read() -> None:
     server = Server(
         message(

@@ -230,6 +230,14 @@ async def test_an_id_that_providers_refuse_is_replaced_in_call_and_result() -> N
     assert messages[1]["tool_call_id"] == replaced
 
 
+async def test_a_count_below_0_is_one_that_is_not_known() -> None:
+    server = Server(completion(text="hi", usage=tokens(-1, -1, cached=-1)))
+    reply = await ask(server.openai())
+    assert reply.text == "hi"
+    assert (reply.usage.total_tokens, reply.usage.requests) == (0, 1)
+    assert reply.context_tokens == 0
+
+
 async def test_a_whole_answer_is_read() -> None:
     usage = tokens(100, 20, cached=80)
     usage["completion_tokens_details"] = {"reasoning_tokens": 5}
