@@ -9,6 +9,7 @@ from protocol._entries import HistoryEntry, ModelEvent
 from protocol._fold import replay
 from protocol._json import FrozenDict, freeze
 from protocol._message import Message
+from protocol._not_json import a_kind
 from protocol._pairs import close_open_calls, first_open_call
 from protocol._value import NOTHING_RECORDED, Value
 
@@ -43,15 +44,15 @@ def _checked(messages: Iterable[Message]) -> tuple[Message, ...]:
         issubclass(kind, _NO_LISTS) or not issubclass(kind, Iterable)
     ):
         raise TypeError(
-            f"messages= takes a list of messages, not a {kind.__name__}: "
+            f"messages= takes a list of messages, not {a_kind(messages)}: "
             f"write messages=[Message.user('...')]"
         )
     found = tuple(messages)
     for message in found:
         if type(message) is not Message:
             raise TypeError(
-                f"messages[{found.index(message)}] is a {type(message).__name__}, not "
-                f"a Message: write Message.user('...')"
+                f"messages[{found.index(message)}] is {a_kind(message)}, not a "
+                f"Message: write Message.user('...')"
             )
     return found
 
@@ -84,8 +85,6 @@ def _import(value: Value, messages: tuple[Message, ...], repair: bool) -> Value:
 def _first_data(value: Value, extra_data: Mapping[str, Any]) -> Value:
     given: Any = extra_data  # not every caller has a type checker
     if not isinstance(given, Mapping):
-        raise TypeError(
-            f"extra_data= takes a dict of JSON values, not a {type(given).__name__}"
-        )
+        raise TypeError(f"extra_data= takes a dict of JSON values, not {a_kind(given)}")
     frozen: FrozenDict[str, Any] = freeze(dict(extra_data), "extra_data")
     return step(value, EditExtraData(frozen, ()), now)

@@ -15,6 +15,7 @@ import trio
 
 from protocol import RunCancelled, ToolOutcomeKind, Usage
 from protocol._entry import NO_USAGE
+from protocol._not_json import a_kind
 
 from ._checks import check_count
 from ._node import Node, Stop, current
@@ -259,7 +260,7 @@ def _checked(
     given: tuple[Any, ...] = tuple(prompts)
     for index, prompt in enumerate(given):
         if not isinstance(prompt, str):
-            raise TypeError(f"prompts[{index}] is a {type(prompt).__name__}, not a str")
+            raise TypeError(f"prompts[{index}] is {a_kind(prompt)}, not a str")
     if not isinstance(policy, Quorum) and policy not in ("isolate", "fail_fast"):
         raise ValueError(
             f"policy= is 'isolate', 'fail_fast', first(...) or quorum(n, ...), "

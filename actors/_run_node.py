@@ -21,6 +21,7 @@ from protocol import (
 )
 from protocol._commands import NoteExchange
 from protocol._entry import NO_USAGE
+from protocol._not_json import a_kind
 
 from ._calls import DEAF, CallNode
 from ._closing import close_driven, close_open, take_back
@@ -366,9 +367,7 @@ def as_state(prompt: "str | State") -> State:
     text: Any = prompt  # not every caller has a type checker
     if isinstance(text, str):
         return State(messages=[Message.user(text)])
-    raise TypeError(
-        f"a run starts from a text or a State, not from a {type(text).__name__}"
-    )
+    raise TypeError(f"a run starts from a text or a State, not from {a_kind(text)}")
 
 
 def check_can_run(agent: "Runner", state: State) -> None:

@@ -11,6 +11,8 @@ from uuid import UUID
 import msgspec
 from msgspec import inspect
 
+from protocol._not_json import with_article
+
 from ._typed import is_path
 
 _SHOWN_CHARACTERS_MAX = 60
@@ -97,7 +99,7 @@ def in_words(info: inspect.Type) -> str:
         case inspect.StructType(array_like=False):
             return _object_in_words(info.fields)
         case inspect.CustomType(cls=cls):
-            return "the text of a path" if is_path(cls) else f"a {cls.__name__}"
+            return "the text of a path" if is_path(cls) else with_article(cls.__name__)
         case _:
             return ", ".join([_WORDS.get(type(info), "a list"), *_limits(info)])
 

@@ -56,6 +56,7 @@ from ._graph_fold import (
 from ._graph_value import GraphThread
 from ._history import IDS_OF
 from ._json import FrozenDict
+from ._not_json import a_kind
 from ._turns import (
     answer,
     call_start,
@@ -149,9 +150,8 @@ def _not_an_entry(index: int, entry: object) -> Exception:
             f"entry {index} is of kind {entry.kind!r}, which this version does not "
             f"know: read this history with the version that wrote it, or a newer one"
         )
-    return TypeError(
-        f"item {index} of a history is a {type(entry).__name__}, not a history entry"
-    )
+    told = f"item {index} of a history is {a_kind(entry)}, not a history entry"
+    return TypeError(told)
 
 
 def _message(value: Value, entry: MessageEntry) -> None:

@@ -351,7 +351,7 @@ def encode_hook(value: object) -> None:
         TypeError: `value` is anything else that has no form in bytes.
     """
     if not isinstance(value, BaseException):
-        raise TypeError(f"cannot encode a {type(value).__name__}")
+        raise TypeError(f"cannot encode {a_kind(value)}")
 
 
 BIG_INT = 1

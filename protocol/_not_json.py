@@ -65,7 +65,11 @@ def not_json(value: object) -> NotJSON:
 
 def a_kind(value: object) -> str:
     """Return the name of a value's type with its article, as in `an int`."""
-    name = type(value).__name__
+    return with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """Return the name of a type with its article, by its first letter."""
     return f"an {name}" if name[0] in "AEIOaeio" else f"a {name}"
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from ._json import freeze
 from ._message import Message
+from ._not_json import a_kind
 from ._recorded import recorded
 from ._sealed import SealedList, field_names, seal
 
@@ -169,7 +170,7 @@ def _dump(value: Any, path: str) -> Any:
         return freeze(msgspec.to_builtins(value, str_keys=True), path)
     except TypeError:
         raise TypeError(
-            f"{path} is a {kind.__name__}, which the state cannot hold: use dict, list,"
+            f"{path} is {a_kind(value)}, which the state cannot hold: use dict, list,"
             " str, int, float, bool or None, or declare the field with a type"
         ) from None
 
@@ -261,7 +262,7 @@ def _refuse_changed(given: Any, kept: Any, path: str) -> None:
         return
     else:
         raise TypeError(
-            f"{path} is a {kind.__name__}, which JSON would change:"
+            f"{path} is {a_kind(given)}, which JSON would change:"
             " declare its type, or use its text"
         )
     for key, item in parts.items():

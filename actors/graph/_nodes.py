@@ -15,6 +15,7 @@ from actors._agent import Agent
 from actors._inside import send
 from actors.models import ToolSpec
 from protocol._commands import StartNode
+from protocol._not_json import a_kind
 
 from ._agent_node import AgentTurns
 from ._execute import call_async, call_in_thread, call_of
@@ -109,7 +110,7 @@ def work_of(name: str, item: Any, manager: Any) -> Work:
         return GraphWork(item)
     if not callable(item) or isinstance(item, type):
         raise TypeError(
-            f"node {name!r} is a {type(item).__name__}: a node is a function of the "
+            f"node {name!r} is {a_kind(item)}: a node is a function of the "
             f"state, an Agent, a ToolNode or a compiled graph"
         )
     is_async = inspect.iscoroutinefunction(_function_of(item))

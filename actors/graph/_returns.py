@@ -16,6 +16,7 @@ from protocol._entry import NO_DATA
 from protocol._graph_entries import Goto, GraphUpdate, NodeEnd, NodeTask
 from protocol._graph_state import record_update
 from protocol._json import FrozenDict
+from protocol._not_json import a_kind
 from protocol._state_updates import writes_of
 
 from ._routes import Command, Send
@@ -87,8 +88,7 @@ def _as_update(node: str, copy: AgentState, value: Any) -> dict[str, Any]:
         if not isinstance(value, type(copy)):
             raise NodeError(
                 node,
-                f"it returned a {type(value).__name__}; this graph's state is a "
-                f"{type(copy).__name__}",
+                f"it returned {a_kind(value)}; this graph's state is {a_kind(copy)}",
             )
         return {}
     if issubclass(type(value), Mapping):

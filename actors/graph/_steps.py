@@ -162,7 +162,7 @@ class Steps:
             for node in nodes:
                 await node.wait_ended()
         except trio.Cancelled:
-            stop = Stop("the run was cancelled", "interrupted", self.run.grace_s)
+            stop = Stop("the graph was cancelled", "interrupted", self.run.grace_s)
             for node in nodes:
                 node.stop_tree(stop)
             with trio.CancelScope(shield=True):

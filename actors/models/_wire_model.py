@@ -20,6 +20,7 @@ import trio
 
 from protocol import AuthError, FrozenDict, Price, ProviderError, Usage
 from protocol._json import freeze
+from protocol._not_json import a_kind
 
 from ._channel import HttpChannel, SdkChannel, is_http_client, is_sdk_client
 from ._failures import broken_off, raise_known, unreadable
@@ -82,9 +83,7 @@ def _key(model: WireModel, _field: object, value: Any) -> None:
     if variable is not None:
         way_out += f" and set {variable} in the environment"
     if not isinstance(value, str):
-        raise TypeError(
-            f"api_key must be text, got a {type(value).__name__}; {way_out}"
-        )
+        raise TypeError(f"api_key must be text, got {a_kind(value)}; {way_out}")
     if not value or not value.isascii() or not value.isprintable() or " " in value:
         raise ValueError(
             f"api_key is empty or has spaces, line ends or other characters that no"

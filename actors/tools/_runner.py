@@ -242,7 +242,9 @@ class Turn:
             await self._over.wait()
         except trio.Cancelled:
             self._waiting.clear()
-            stop = Stop("the run was cancelled", "interrupted", self.agent.grace_s)
+            stop = Stop(
+                "the run above was cancelled", "interrupted", self.agent.grace_s
+            )
             for node in tuple(self._running):
                 node.stop_tree(stop)
             with trio.CancelScope(shield=True):

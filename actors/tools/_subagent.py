@@ -192,7 +192,8 @@ def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
         answered(turn, node, in_words(child.state, child.answer))
     elif isinstance(error, RunCancelled | Cancelled):
         how = "cancelled" if node.stop is None else node.stop.kind
-        turn.close(node, f"({how}: {child.cancelled()})", how, error)
+        reason = child.cancelled().reason
+        turn.close(node, f"({how}: {reason})" if reason else f"({how})", how, error)
     elif isinstance(error, BudgetExceeded) or not isinstance(error, Exception):
         kind = "interrupted" if isinstance(error, KeyboardInterrupt) else "aborted"
         turn.close(node, f"({kind}: {type(error).__name__})", kind, error)

@@ -446,3 +446,49 @@ async def test_what_leaves_a_run_past_every_handler_aborts_its_call(
     result = state.history[-1]
     assert result.kind == "tool_result"
     assert result.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("alone", "reason", "says"),
+    [
+        (False, "lunch", "(interrupted: lunch)"),
+        (False, None, "(interrupted)"),
+        (True, None, "(interrupted: the run above was cancelled)"),
+    ],
+)
+async def test_a_call_whose_subagent_was_cancelled_says_why_and_says_it_once(
+    alone: bool, reason: str | None, says: str
+) -> None:
+    asked = trio.Event()
+
+    async def hangs(_request: Any) -> str:
+        asked.set()
+        await trio.sleep_forever()
+        raise AssertionError("it sleeps for ever")
+
+    below = quiet(FunctionModel(hangs), name="below")
+    agent = quiet(FakeModel([tool_call("below", prompt="y")]), tools=[below])
+    state = State(messages=[Message.user("x")])
+    if alone:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(agent.arun, state)
+            await asked.wait()
+            nursery.cancel_scope.cancel()
+    else:
+        async with open_supervisor() as supervisor:
+            run = supervisor.start(agent, state)
+            await asked.wait()
+            await run.cancel(reason)
+    assert [e.content for e in state.history if e.kind == "tool_result"] == [says]
+
+
+async def test_a_value_of_the_wrong_type_is_told_with_its_article() -> None:
+    wrong: Any = 3
+    with pytest.raises(TypeError, match="from a text or a State, not from an int"):
+        await quiet(FakeModel()).arun(wrong)
+    with pytest.raises(TypeError, match="takes a list of messages, not an int:"):
+        State(messages=wrong)
+    with pytest.raises(TypeError, match=r"messages\[0\] is an int, not a Message"):
+        State(messages=[wrong])
+    with pytest.raises(TypeError, match=r"prompts\[0\] is an int, not a str"):
+        await afan_out(quiet(FakeModel()), [wrong])
