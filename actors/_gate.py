@@ -1,9 +1,11 @@
 """The gate: how many requests of one model key are on their way at once.
 
 1. There is one gate for each key in a trio run, shared by all its agents.
-2. Unlimited until the provider refuses; then the share of refusals says how many.
+2. Unlimited until refusals or delays say how many the provider takes: see `_slots`.
 3. After a Retry-After nobody sends before it is over, and then not all at once.
-4. Who waits, for a turn or before a second try, holds no slot and leaves at a cancel.
+4. Who waits, for a turn or before another try, holds no slot and leaves at a cancel.
+5. Turns come in the order of arrival, but who was refused by chance goes first: it came
+   earlier. After a Retry-After it does not: one request would test all the pauses.
 """
 
 from __future__ import annotations
@@ -19,21 +21,27 @@ import trio
 from protocol import ModelEvent, ProviderError, RateLimitError
 from protocol._turn_rules import check_reply
 
-from ._pace import Pace, Slots
+from ._delay import size_of
+from ._pace import Pace
+from ._slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol import Reply, Usage
+    from protocol import Reply
 
     from .models._model import Model, OnEvent, OnText, Request
+
+CHANCE_WAIT = 0.1
+"""The wait before the second try, in times of what a request takes: one refusal is
+chance, and then waiting gains nothing."""
 
 BACK_OFF_MAX_S = 30.0
 """The longest wait before another try when the provider names none."""
 
 BACK_OFF_GROWTH = 4.0
-"""The first wait is about as long as a request takes, so that a chance refusal costs
-little; growing fast from there, few tries are wasted on an overload that stays."""
+"""The wait before the third try is as long as a request takes; growing fast from there,
+few tries are wasted on an overload that stays."""
 
 SPREAD = 0.1
 """After a pause those who waited start over this share of it, one by one: all at once
@@ -71,10 +79,11 @@ async def respond(
     gate = gate_for(model)
     shown = None if on_text is None else _Shown(on_text)
     tries = 0
+    goes_first = False
     while True:
         started = gate.enter_nowait()
         if started is None:
-            started = await gate.enter(on_event if tries == 0 else _nobody)
+            started = await gate.enter(None if tries else on_event, goes_first)
         try:
             if may_start is not None and not tries:
                 may_start()
@@ -82,22 +91,20 @@ async def respond(
             check_reply(reply)
         except BaseException as error:
             # One handler: each that a Cancelled passes costs as much as a commit.
-            if isinstance(error, ProviderError):
-                gate.failed(error)
-            gate.leave()
+            gate.failed(started, error)
             if not isinstance(error, ProviderError):
                 raise
             failure = error
         else:
-            gate.answered(started, reply.usage)
-            gate.leave()
+            gate.answered(started, reply)
             return reply
         if not _may_pass(failure) or tries >= model.retries or (shown and shown.any):
             raise failure
         wait_s = gate.wait_s(failure, tries)
         tries += 1
         on_event(_retry(failure, tries, wait_s))
-        if not failure.retry_after_s:  # else the gate itself makes it wait
+        goes_first = not failure.retry_after_s
+        if goes_first:  # else the gate itself makes it wait
             await trio.sleep(wait_s)
 
 
@@ -126,13 +133,13 @@ class GateStatistics:
     running: int
     """Requests that are on their way."""
     waiting: int
-    """Requests that wait for their turn; those before a second try not counted."""
+    """Requests that wait for their turn; those before another try not counted."""
     paused_s: float
     """Seconds until the provider wants to be asked again; 0.0: now."""
     sent: int
     """Requests sent so far."""
     refused: int
-    """Of these, those that the provider refused or failed."""
+    """Of these, those that were refused or failed in a way that may pass."""
 
 
 class Gate:
@@ -143,18 +150,16 @@ class Gate:
         now = self._time()
         requests, tokens = model.requests_per_minute, model.tokens_per_minute
         self.key = key
-        self._slots = Slots()
+        self._slots = Slots(now)
         self._requests = None if requests is None else Pace(requests, now)
         self._tokens = None if tokens is None else Pace(tokens, now)
         self._is_paced = requests is not None or tokens is not None
         self._usual_tokens = 0.0  # of one request, as seen lately
-        self._usual_s = 1.0  # from request to reply, as seen lately
         self._open_at = -inf
-        self._spread_s = (
-            0.0  # not zero: those who wait at the end of the pause are many
-        )
+        self._spread_s = 0.0  # not zero from a Retry-After to the first start after it
         self._gap_s = 0.0
         self._paced = 0
+        self._first: OrderedDict[_Waiter, None] = OrderedDict()
         self._waiting: OrderedDict[_Waiter, None] = OrderedDict()
         self._sent = 0
         self._refused = 0
@@ -165,7 +170,7 @@ class Gate:
             key=self.key,
             limit=self._slots.limit,
             running=self._slots.running,
-            waiting=len(self._waiting),
+            waiting=len(self._waiting) + len(self._first),
             paused_s=max(0.0, self._open_at - self._time()),
             sent=self._sent,
             refused=self._refused,
@@ -174,23 +179,30 @@ class Gate:
     def enter_nowait(self) -> float | None:
         """Take a slot if there is one and nobody waits; gives the time, else None."""
         now = self._time()
-        if self._refused or self._is_paced:
-            if self._waiting or self._free_at(now) > now:
+        slots = self._slots
+        if slots.limit is not None or self._is_paced or self._open_at > now:
+            if self._waiting or self._first or self._free_at(now) > now:
                 return None
             self._take(now)
             return now
-        # Nobody was ever refused and nothing bounds the pace: there is room.
-        self._slots.running += 1
+        # Nothing bounds anything, so nobody waits.
+        slots.enter(now)
         self._sent += 1
         return now
 
-    async def enter(self, on_event: OnEvent) -> float:
-        """Take a slot in order, where `enter_nowait` gave none; gives the time."""
+    async def enter(self, on_event: OnEvent | None, goes_first: bool) -> float:
+        """Take a slot in order, where `enter_nowait` gave none; gives the time.
+
+        Args:
+            on_event: Told of a wait for the provider, if anybody is to be told.
+            goes_first: Whether only others of this kind go before it.
+        """
         now = self._time()
-        if self._spread_s and self._open_at > now:
+        if self._spread_s and self._open_at > now and on_event is not None:
             on_event(_wait(self._open_at - now))
         waiter = _Waiter()
-        self._waiting[waiter] = None
+        row = self._first if goes_first else self._waiting
+        row[waiter] = None
         try:
             while (at := self._turn_of(waiter)) > self._time():
                 with trio.move_on_at(at):
@@ -198,49 +210,48 @@ class Gate:
             now = self._time()
             self._take(now)
         finally:
-            del self._waiting[waiter]
-            self._wake_first()
+            del row[waiter]
+            self._wake()
         return now
 
-    def leave(self) -> None:
-        """Give the slot back."""
-        self._slots.running -= 1
-        if self._waiting:
-            self._wake_first()
-
-    def answered(self, started: float, usage: Usage) -> None:
-        """Count a reply to what was sent then; before its slot is given back."""
-        if self._slots.limit is not None:
-            self._slots.answered()
+    def answered(self, started: float, reply: Reply) -> None:
+        """Give the slot back, after a reply to what was sent then."""
         now = self._time()
-        self._usual_s += (now - started - self._usual_s) * 0.2
+        self._slots.answered(started, now, size_of(reply))
         if self._tokens is not None:
-            tokens = usage.total_tokens
+            tokens = reply.usage.total_tokens
             self._tokens.take(tokens - self._usual_tokens, now)
             weight = 1.0 if self._usual_tokens == 0.0 else 0.2
             self._usual_tokens += (tokens - self._usual_tokens) * weight
+        if self._waiting or self._first:
+            self._wake()
 
-    def failed(self, error: ProviderError) -> None:
-        """Count a failure; before its slot is given back."""
-        if not _is_overload(error):
-            self._slots.answered()
-            return
-        self._refused += 1
-        self._slots.refused()
-        if error.retry_after_s:
-            open_at = self._time() + error.retry_after_s
-            if open_at > self._open_at:
-                self._open_at = open_at
-                self._spread_s = min(SPREAD * error.retry_after_s, SPREAD_MAX_S)
-                self._paced = 0
+    def failed(self, started: float, error: BaseException) -> None:
+        """Give the slot back, after whatever else came of what was sent then."""
+        now = self._time()
+        if isinstance(error, ProviderError) and _may_pass(error):
+            self._refused += 1
+            self._slots.refused(started, now)
+            if error.retry_after_s:
+                self._pause(error.retry_after_s, now)
+        else:
+            self._slots.leave(now)
+        if self._waiting or self._first:
+            self._wake()
+
+    def _pause(self, pause_s: float, now: float) -> None:
+        if now + pause_s > self._open_at:
+            self._open_at = now + pause_s
+            self._spread_s = min(SPREAD * pause_s, SPREAD_MAX_S)
+            self._paced = 0
 
     def wait_s(self, error: ProviderError, tries: int) -> float:
         """Return how long to wait before another try, with jitter if it is ours."""
         if error.retry_after_s:
             return error.retry_after_s
-        usual_s = min(max(self._usual_s, 0.05), 1.0)
-        longest = min(usual_s * BACK_OFF_GROWTH**tries, BACK_OFF_MAX_S)
-        return longest * random.uniform(0.5, 1.0)
+        usual_s = min(max(self._slots.usual_s, 0.05), 1.0)
+        times = BACK_OFF_GROWTH ** (tries - 1) if tries else CHANCE_WAIT
+        return min(usual_s * times, BACK_OFF_MAX_S) * random.uniform(0.5, 1.0)
 
     def _free_at(self, now: float) -> float:
         """Return when a request may start that is the first in the row."""
@@ -254,26 +265,26 @@ class Gate:
         return at
 
     def _turn_of(self, waiter: _Waiter) -> float:
-        first = next(iter(self._waiting))
+        first = next(iter(self._first or self._waiting))
         return self._free_at(self._time()) if waiter is first else inf
 
     def _take(self, now: float) -> None:
-        self._slots.running += 1
+        self._slots.enter(now)
         self._sent += 1
         if self._requests is not None:
             self._requests.take(1.0, now)
         if self._tokens is not None:
             self._tokens.take(self._usual_tokens, now)
         if self._spread_s:  # the first after a pause sets the pace for those behind
-            self._paced = len(self._waiting)
+            self._paced = len(self._waiting) + len(self._first)
             self._gap_s = 2 * self._spread_s / max(1, self._paced)
             self._spread_s = 0.0
         if self._paced:
             self._paced -= 1
             self._open_at = now + random.uniform(0.0, self._gap_s)
 
-    def _wake_first(self) -> None:
-        for waiter in self._waiting:
+    def _wake(self) -> None:
+        for waiter in self._first or self._waiting:
             waiter.wake()
             return
 
@@ -308,16 +319,10 @@ class _Shown:
         self._on_text(text)
 
 
-def _nobody(_event: ModelEvent) -> None:
-    """Whoever was told of a second try knows that it waits."""
-
-
-def _is_overload(error: ProviderError) -> bool:
-    return isinstance(error, RateLimitError) or (error.status or 0) >= 500
-
-
 def _may_pass(error: ProviderError) -> bool:
-    return error.transient or _is_overload(error)
+    if error.transient or isinstance(error, RateLimitError):
+        return True
+    return (error.status or 0) >= 500
 
 
 def _retry(error: ProviderError, tries: int, wait_s: float) -> ModelEvent:

@@ -15,7 +15,15 @@ from typing import TypeAlias
 import httpx2
 import trio
 
-from actors import Anthropic, Message, Model, OpenAICompatible, Reply, Request
+from actors import (
+    Anthropic,
+    Message,
+    Model,
+    OpenAICompatible,
+    Reply,
+    Request,
+    Usage,
+)
 from actors._gate import respond
 from actors.models._model import OnEvent, OnText
 from actors.models._wire import Events
@@ -80,7 +88,8 @@ class Instant(Model):
     name = "bench/instant"
 
     def __init__(self) -> None:
-        self._reply = Reply(message=Message.assistant("hi"))
+        usage = Usage(input_tokens=90, output_tokens=10, requests=1)
+        self._reply = Reply(message=Message.assistant("hi"), usage=usage)
 
     async def arespond(
         self, request: Request, on_text: OnText | None, on_event: OnEvent

@@ -44,7 +44,7 @@ ACTORS_LEVELS = (
     {"_words", "_faults"},
     {"_beginning"},
     {"_state", "_family", "_inside"},
-    {"models", "_gate", "_pace"},
+    {"models", "_gate", "_pace", "_slots", "_delay"},
     {
         "_closing",
         "_deadline",
