@@ -17,6 +17,7 @@ from protocol import AuthError as AuthError
 from protocol import BudgetExceeded as BudgetExceeded
 from protocol import CallStartEntry as CallStartEntry
 from protocol import ChildEndEntry as ChildEndEntry
+from protocol import ChildStartEntry as ChildStartEntry
 from protocol import ContentBlock as ContentBlock
 from protocol import ContextChange as ContextChange
 from protocol import ContextChangeEntry as ContextChangeEntry
@@ -193,6 +194,7 @@ __all__ = [
     "ChildEndEntry",
     "ChildResult",
     "ChildStart",
+    "ChildStartEntry",
     "Command",
     "CompactIfFull",
     "CompiledGraph",

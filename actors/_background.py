@@ -5,31 +5,54 @@
 2. Each ends with one entry in its owner: the State that started it, or the nearest one
    above that has not ended.
 3. An owner that runs nothing is run again by its agent, so that the model hears of it.
+4. A start is durable before the child does anything. One without an end, in a State
+   that a store gave back, is ended or gone on with by the State's next run.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 from trio.lowlevel import in_trio_run
 
-from protocol import RunCancelled, ToolError, ToolOutcomeKind
-from protocol._commands import EndChild
-from protocol._entry import Content
+from protocol import (
+    BudgetExceeded,
+    ChildStartEntry,
+    RunCancelled,
+    ToolError,
+    ToolOutcomeKind,
+    Usage,
+)
+from protocol._commands import EndChild, StartChild
+from protocol._entry import NO_USAGE, Content
+from protocol._fold import replay
 from protocol._rules import told
-from protocol._work_entries import ChildEnd
+from protocol._work_entries import ChildEnd, ChildStart
 
 from ._calls import CallNode
-from ._inside import run_of, send
+from ._inside import adopt_child, run_of, send, value_of_state
 from ._node import Node, Stop, current
 from ._run import Run
 from ._run_node import RunNode, as_state, check_can_run
-from ._saving import save_soon
+from ._saving import is_stored, save, save_soon
 from ._state import State
 from .tools._results import to_content
-from .tools._subagent import CAUSE_CHARACTERS, in_words, is_agent
+from .tools._subagent import (
+    CAUSE_CHARACTERS,
+    RunAgent,
+    has_ended,
+    in_words,
+    is_agent,
+    saved_child,
+)
 
 if TYPE_CHECKING:
     from ._agent import Agent
+
+
+NAMELESS = "background child"
+"""What a child is called whose agent has no name."""
 
 
 def start_child(agent: "Agent", prompt_or_state: str | State) -> Run:
@@ -66,6 +89,12 @@ def _start(call: CallNode, agent: "Agent", prompt_or_state: str | State) -> Run:
             raise RunCancelled(f"{node.id!r} is being stopped and takes no children")
     state = as_state(prompt_or_state)
     check_can_run(agent, state)
+    begun = ChildStart(
+        child_id=state.id,
+        name=agent.name or NAMELESS,
+        call_id=call.id,
+        since=value_of_state(state).size,
+    )
     background = _background_of(run)
     try:
         child = RunNode(run.supervisor, background, agent, state, above=run)
@@ -74,9 +103,94 @@ def _start(call: CallNode, agent: "Agent", prompt_or_state: str | State) -> Run:
         raise
     child.origin = call
     call.add_child(child.id, state)
-    child.on_end = background.child_ended
-    run.supervisor.spawn(child, agent.drive, child)
+    send(run.state, StartChild(begun))
+    child.on_end = partial(background.child_ended, begun)
+    run.supervisor.spawn(child, _begin, run.state, agent, child)
     return Run(child)
+
+
+async def _begin(owner: State, agent: "Agent", child: RunNode) -> None:
+    """Run a child once its start is durable."""
+    try:
+        if is_stored(owner):
+            await save(owner)
+    except BaseException as error:  # noqa: BLE001 - kept for whoever waits
+        child.error = error
+    else:
+        await agent.drive(child)
+
+
+async def resume_children(run: RunNode) -> None:
+    """Go on with the background children that another process left under way.
+
+    One that had ended is told now. Another goes on where it was saved, if an agent of
+    its name is among the tools of the run's agent; if none is, it ends as interrupted.
+    """
+    if run.origin is None and value_of_state(run.state).facts.parent is not None:
+        return  # its run had ended, and what it left was handed further up
+    for begun in _unended(run.state):
+        agent = _agent_named(run, begun.name)
+        state = await saved_child(run.state, agent, begun.child_id)
+        if state is None:
+            state = State(id=begun.child_id)  # it was never saved: it did nothing
+        if has_ended(state) or not _runs_again(run, begun, agent, state):
+            usage = state.usage.since(_used_before(begun, state))
+            send(run.state, EndChild(_end_of_lost(begun, state), usage))
+            run.has_news = True
+
+
+def _used_before(begun: ChildStart, state: State) -> Usage:
+    """What the child's State had used when it began."""
+    if not begun.since:
+        return NO_USAGE
+    return replay(value_of_state(state).history.read(begun.since)).usage
+
+
+def _unended(state: State) -> Iterator[ChildStart]:
+    value = value_of_state(state)
+    history, size = value.history, value.size
+    for entry in history.read(size):
+        if type(entry) is ChildStartEntry and not history.has_ended(
+            size, entry.content
+        ):
+            yield entry.content
+
+
+def _agent_named(run: RunNode, name: str) -> "Agent | None":
+    agent: Any = run.agent
+    for tool in agent.tool_map.values():
+        if isinstance(tool.fn, RunAgent) and tool.fn.agent.name == name:
+            found: Agent = tool.fn.agent
+            return found
+    return None
+
+
+def _runs_again(
+    run: RunNode, begun: ChildStart, agent: "Agent | None", state: State
+) -> bool:
+    """Run a child again; False when nobody can, it did nothing, or a limit forbids."""
+    if agent is None or not state.messages:
+        return False
+    background = _background_of(run)
+    try:
+        child = RunNode(run.supervisor, background, agent, state, above=run)
+    except BudgetExceeded:
+        background.end_if_empty()
+        return False
+    # What the earlier process used for it was counted by nobody.
+    child.before = _used_before(begun, state)
+    adopt_child(run.state, state)
+    child.on_end = partial(background.child_ended, begun)
+    run.supervisor.spawn(child, agent.drive, child)
+    return True
+
+
+def _end_of_lost(begun: ChildStart, state: State) -> ChildEnd:
+    outcome: ToolOutcomeKind = "interrupted"
+    text: Content = "the process that ran it is gone; its State keeps what it has done"
+    if has_ended(state):
+        outcome, text = _in_words(state, state.answer)
+    return _ended(begun, outcome, text)
 
 
 def _background_of(run: RunNode) -> "Background":
@@ -110,12 +224,12 @@ class Background(Node):
     def cancel(self, stop: Stop) -> None:
         """Nothing runs for this very node."""
 
-    def child_ended(self, child: Node) -> None:
+    def child_ended(self, begun: ChildStart, child: Node) -> None:
         """Record the end of a child with its owner, and see to it that it is read."""
         assert isinstance(child, RunNode), "the background holds runs"
         owner = self._owner()
         if owner is not None:
-            send(owner.run.state, EndChild(end_of(child), child.usage))
+            send(owner.run.state, EndChild(end_of(begun, child), child.usage))
             save_soon(self.supervisor, owner.run.state)
             owner._have_it_read()
         self.end_if_empty()
@@ -168,21 +282,28 @@ def run_again(run: RunNode) -> None:
     run.supervisor.spawn(again, run.agent.drive, again)
 
 
-def end_of(child: RunNode) -> ChildEnd:
+def end_of(begun: ChildStart, child: RunNode) -> ChildEnd:
     """How a child ended, in words for its owner."""
-    outcome: ToolOutcomeKind = "done"
-    text: Content
     error = child.error
     if error is None:
-        try:
-            text = to_content(in_words(child.state, child.answer)).content
-        except ToolError as fault:
-            outcome, text = "error", str(fault)
-    elif isinstance(error, RunCancelled | trio.Cancelled):
-        outcome, text = child.outcome, str(child.cancelled())
-    else:
-        outcome, text = "error", told(error)[:CAUSE_CHARACTERS]
-    name: Any = child.agent.name
+        return _ended(begun, *_in_words(child.state, child.answer))
+    if isinstance(error, RunCancelled | trio.Cancelled):
+        return _ended(begun, child.outcome, str(child.cancelled()))
+    return _ended(begun, "error", told(error)[:CAUSE_CHARACTERS])
+
+
+def _in_words(state: State, answer: Any) -> tuple[ToolOutcomeKind, Content]:
+    try:
+        return "done", to_content(in_words(state, answer)).content
+    except ToolError as fault:
+        return "error", str(fault)
+
+
+def _ended(begun: ChildStart, outcome: ToolOutcomeKind, text: Content) -> ChildEnd:
     return ChildEnd(
-        child_id=child.id, name=name or "background child", outcome=outcome, text=text
+        child_id=begun.child_id,
+        name=begun.name,
+        outcome=outcome,
+        text=text,
+        since=begun.since,
     )

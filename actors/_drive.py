@@ -32,8 +32,8 @@ from protocol._value import Thinking
 
 from . import _tracing
 from ._asking import QuestionsLeftOpen
-from ._background import run_again
-from ._changes import warn_of_changes
+from ._background import resume_children, run_again
+from ._changes import goes_on, warn_of_changes
 from ._deadline import Deadline
 from ._events import ChildEnd, ChildStart, RunEnd, RunStart
 from ._inside import run_of, send, set_run, value_of_state
@@ -141,6 +141,8 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
     state = node.state
     if type(value_of_state(state).open) is Thinking:
         send(state, Fail(RunCancelled("the process that asked the model is gone")))
+    if value_of_state(state).facts.children and goes_on(state):
+        await resume_children(node)
     warn_of_changes(state, agent.info)
     call = node.origin
     send(

@@ -101,6 +101,7 @@ from ._usage import Usage as Usage
 from ._work_entries import AnswerEntry as AnswerEntry
 from ._work_entries import CallStartEntry as CallStartEntry
 from ._work_entries import ChildEndEntry as ChildEndEntry
+from ._work_entries import ChildStartEntry as ChildStartEntry
 from ._work_entries import QuestionEntry as QuestionEntry
 
 __all__ = [
@@ -116,6 +117,7 @@ __all__ = [
     "CHAIN_START",
     "CallStartEntry",
     "ChildEndEntry",
+    "ChildStartEntry",
     "ContentBlock",
     "ContextChange",
     "ContextChangeEntry",

@@ -28,7 +28,7 @@ from ._message import Message
 from ._stops import Question, Stopped, ToolOutcomeKind
 from ._usage import Usage
 from ._value import Value
-from ._work_entries import Answer, ChildEnd
+from ._work_entries import Answer, ChildEnd, ChildStart
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -163,8 +163,14 @@ class NoteStart(Command, frozen=True):
     key: str
 
 
+class StartChild(Command, frozen=True):
+    """A child is about to run in the background; a repeated one is not recorded."""
+
+    child: ChildStart
+
+
 class EndChild(Command, frozen=True):
-    """A background child ended; only the first one for a child is recorded."""
+    """A background child ended; only the first one for a start is recorded."""
 
     end: ChildEnd
     usage: Usage = NO_USAGE
@@ -248,6 +254,7 @@ AnyCommand: TypeAlias = (
     | ReportLate
     | NoteExchange
     | NoteStart
+    | StartChild
     | EndChild
     | Ask
     | AnswerQuestion

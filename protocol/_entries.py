@@ -31,7 +31,13 @@ from ._json import FrozenDict, freeze
 from ._message import Message, is_cut_off
 from ._stops import Stopped, ToolOutcomeKind
 from ._usage import Usage
-from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
+from ._work_entries import (
+    AnswerEntry,
+    CallStartEntry,
+    ChildEndEntry,
+    ChildStartEntry,
+    QuestionEntry,
+)
 
 
 class MessageEntry(Entry, frozen=True, kw_only=True, tag="message", gc=False):
@@ -282,6 +288,7 @@ HistoryEntry: TypeAlias = (
     | ExtraDataEntry
     | ErrorEntry
     | CallStartEntry
+    | ChildStartEntry
     | ChildEndEntry
     | QuestionEntry
     | AnswerEntry

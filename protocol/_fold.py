@@ -61,6 +61,7 @@ from ._turns import (
     answer,
     call_start,
     child_end,
+    child_start,
     error,
     make_notice,
     question,
@@ -75,7 +76,13 @@ from ._value import (
     Value,
     branch_messages,
 )
-from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
+from ._work_entries import (
+    AnswerEntry,
+    CallStartEntry,
+    ChildEndEntry,
+    ChildStartEntry,
+    QuestionEntry,
+)
 
 Past = Callable[[int], Value]
 """Gives the value as it was after so many entries of the same history."""
@@ -222,7 +229,9 @@ def _restore(value: Value, change: ContextChange, past: Past) -> None:
         setattr(value, name, getattr(then, name))
     value.reply_answer = then.reply_answer
     now = value.facts
-    value.facts = replace(then.facts, parent=now.parent, ran=now.ran)
+    value.facts = replace(
+        then.facts, parent=now.parent, ran=now.ran, children=now.children
+    )
     branch_messages(value)
 
 
@@ -266,6 +275,7 @@ _CHANGES: dict[type, Callable[[Value, Any], None]] = {
     ExtraDataEntry: _extra_data,
     ErrorEntry: error,
     CallStartEntry: call_start,
+    ChildStartEntry: child_start,
     ChildEndEntry: child_end,
     QuestionEntry: question,
     AnswerEntry: answer,

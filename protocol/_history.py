@@ -12,10 +12,13 @@ from ._entries import (
 )
 from ._graph_entries import NodeEndEntry, NodeStartEntry
 from ._log import Log
-from ._work_entries import ChildEndEntry
+from ._work_entries import ChildEnd, ChildEndEntry, ChildStart, ChildStartEntry
 
-Key: TypeAlias = tuple[Literal["call", "child", "end"], str]
-"""An id, and what it names: a call, a child, or a background child that ended."""
+Key: TypeAlias = (
+    tuple[Literal["call", "child"], str] | tuple[Literal["begun", "ended"], str, int]
+)
+"""An id, and what it names: a call, a child, or a background child that began, or
+ended, with how many entries it began."""
 
 
 class History(Log[HistoryEntry]):
@@ -29,9 +32,13 @@ class History(Log[HistoryEntry]):
         """Whether one of the first ``size`` entries named this child."""
         return self.has(size, ("child", child_id))
 
-    def has_end(self, size: int, child_id: str) -> bool:
+    def has_begun(self, size: int, child: ChildStart | ChildEnd) -> bool:
+        """Whether one of the first ``size`` entries began this background child."""
+        return self.has(size, ("begun", child.child_id, child.since))
+
+    def has_ended(self, size: int, child: ChildStart | ChildEnd) -> bool:
         """Whether one of the first ``size`` entries ended this background child."""
-        return self.has(size, ("end", child_id))
+        return self.has(size, ("ended", child.child_id, child.since))
 
 
 def _of_reply(entry: ModelReplyEntry) -> list[Key]:
@@ -52,9 +59,14 @@ def _of_change(entry: ContextChangeEntry) -> list[Key]:
     return keys
 
 
+def _of_start(entry: ChildStartEntry) -> list[Key]:
+    child = entry.content
+    return [("child", child.child_id), ("begun", child.child_id, child.since)]
+
+
 def _of_end(entry: ChildEndEntry) -> list[Key]:
-    child_id = entry.content.child_id
-    return [("child", child_id), ("end", child_id)]
+    child = entry.content
+    return [("child", child.child_id), ("ended", child.child_id, child.since)]
 
 
 def _of_node_start(entry: NodeStartEntry) -> list[Key]:
@@ -69,6 +81,7 @@ IDS_OF: dict[type, Callable[[Any], Iterable[Key]]] = {
     ModelReplyEntry: _of_reply,
     ToolResultEntry: _of_result,
     ContextChangeEntry: _of_change,
+    ChildStartEntry: _of_start,
     ChildEndEntry: _of_end,
     NodeStartEntry: _of_node_start,
     NodeEndEntry: _of_node_end,

@@ -35,7 +35,7 @@ from ._stops import Stopped
 from ._usage import Usage
 from ._value import NO_FACTS, Facts, Results, Value
 
-REST_VERSION = 1
+REST_VERSION = 2
 """Goes up with every change of the fold, so that no shortcut outlives its rules."""
 
 REST_BYTES_MAX = 4_000
@@ -50,7 +50,7 @@ _KNOWN = (
      "turn", "usage", "reply_answer", "facts"),
     ("places", "cleared", "more", "changed", "anchors", "counted"),
     ("extra_data", "first_user", "finished", "finish_answer", "stopped", "parent",
-     "ran", "questions", "answers"),
+     "ran", "questions", "answers", "children"),
 )  # fmt: skip
 _IS_KNOWN = tuple(kind.__struct_fields__ for kind in (Value, Results, Facts)) == _KNOWN
 """Whether a rest has all that values consist of; without that there are no rests."""
@@ -100,6 +100,7 @@ def rest_of(value: Value, place: tuple[int, int] | None = None) -> str | None:
         or facts.finish_answer is not None
         or facts.questions
         or facts.answers
+        or facts.children
         or not _IS_KNOWN
     ):
         return None

@@ -48,6 +48,8 @@ def said(entry: HistoryEntry) -> str:
             return f"{dict(entry.content)!r}{removed}"
         case "call_start":
             return f"{entry.call.name}({entry.call.id}) starts"
+        case "child_start":
+            return f"{entry.content.name} {entry.content.child_id} starts"
         case "child_end":
             end = entry.content
             return f"{end.name} {end.child_id} {end.outcome}: {_text(end.text)}"

@@ -22,6 +22,7 @@ from ._commands import (
     Receive,
     ReportLate,
     Request,
+    StartChild,
 )
 from ._content import ContentBlock, ToolCallBlock
 from ._entries import (
@@ -39,7 +40,13 @@ from ._message import Message
 from ._recorded import is_clean, recorded, recorded_block
 from ._usage import Usage
 from ._value import Calling, Value
-from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
+from ._work_entries import (
+    AnswerEntry,
+    CallStartEntry,
+    ChildEndEntry,
+    ChildStartEntry,
+    QuestionEntry,
+)
 
 Clock: TypeAlias = Callable[[], datetime]
 """Tells the time, in UTC."""
@@ -257,8 +264,14 @@ def _note_start(value: Value, command: NoteStart, now: Clock) -> HistoryEntry:
     )
 
 
+def _start_child(value: Value, command: StartChild, now: Clock) -> HistoryEntry | None:
+    if value.history.has_begun(value.size, command.child):
+        return None
+    return ChildStartEntry(content=command.child, turn=value.turn, at=now())
+
+
 def _end_child(value: Value, command: EndChild, now: Clock) -> HistoryEntry | None:
-    if value.history.has_end(value.size, command.end.child_id):
+    if value.history.has_ended(value.size, command.end):
         return None
     return ChildEndEntry(
         content=command.end,
@@ -291,6 +304,7 @@ TURN_RULES: dict[type[Command], Rule] = {
     ReportLate: _report_late,
     NoteExchange: _note_exchange,
     NoteStart: _note_start,
+    StartChild: _start_child,
     EndChild: _end_child,
     Ask: _ask,
     AnswerQuestion: _answer_question,

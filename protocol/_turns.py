@@ -18,7 +18,13 @@ from ._graph_value import GraphThread
 from ._log import NOTHING
 from ._message import Message
 from ._value import Calling, OpenCalls, Thinking, Value
-from ._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry, QuestionEntry
+from ._work_entries import (
+    AnswerEntry,
+    CallStartEntry,
+    ChildEndEntry,
+    ChildStartEntry,
+    QuestionEntry,
+)
 
 
 def request(value: Value, entry: ModelRequestEntry) -> None:
@@ -165,15 +171,23 @@ def call_start(value: Value, entry: CallStartEntry) -> None:
     now.calls.start(value.size, entry.call.id, entry.content)
 
 
+def child_start(value: Value, entry: ChildStartEntry) -> None:
+    """One background child more has not ended; a repeated start counts once."""
+    if not value.history.has_begun(value.size, entry.content):
+        value.facts = replace(value.facts, children=value.facts.children + 1)
+
+
 def child_end(value: Value, entry: ChildEndEntry) -> None:
     """A background child's usage is added, and a notice waits; only the first time."""
     end = entry.content
-    if value.history.has_end(value.size, end.child_id):
+    if value.history.has_ended(value.size, end):
         return
+    if value.history.has_begun(value.size, end):
+        value.facts = replace(value.facts, children=value.facts.children - 1)
     made = entry.message_id
     notice = make_notice(
         f"{end.name} ({end.child_id}) ended, {end.outcome}: {as_text(end.text)}",
-        f"{end.child_id}-end" if made is None else made,
+        f"{end.child_id}-end-{value.size}" if made is None else made,
         entry.at,
     )
     value.usage = value.usage + entry.usage

@@ -174,6 +174,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     """What waits for an answer, in the order it was asked."""
     answers: tuple[tuple[Question, Any], ...] = ()
     """Answers that calls of the open turn got."""
+    children: int = 0
+    """How many background children began and have not ended."""
 
 
 NO_RESULTS = Results()

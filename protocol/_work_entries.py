@@ -25,6 +25,26 @@ class CallStartEntry(Entry, frozen=True, kw_only=True, tag="call_start"):
     call: ToolCallBlock
 
 
+class ChildStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A child that goes on in the background of the call that started it."""
+
+    child_id: str
+    """The child's State."""
+    name: str
+    """The agent's name."""
+    call_id: str
+    """The call that started it."""
+    since: int = 0
+    """How many entries the child had then: one State may be started again."""
+
+
+class ChildStartEntry(Entry, frozen=True, kw_only=True, tag="child_start"):
+    """A background child is about to run; durable before it does anything."""
+
+    kind: ClassVar[Literal["child_start"]] = "child_start"
+    content: ChildStart
+
+
 class ChildEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a background child ended."""
 
@@ -35,10 +55,12 @@ class ChildEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: ToolOutcomeKind
     text: Content = ""
     """Its answer, or what went wrong."""
+    since: int = 0
+    """As in the `ChildStart` that this ends."""
 
 
 class ChildEndEntry(Entry, frozen=True, kw_only=True, tag="child_end"):
-    """A background child ended: exactly one for each; a repeated one is ignored."""
+    """A background child ended: one for each start; a repeated one is ignored."""
 
     kind: ClassVar[Literal["child_end"]] = "child_end"
     content: ChildEnd

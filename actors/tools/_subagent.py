@@ -130,7 +130,7 @@ async def announce_and_start(
                 state = await _earlier_child(turn, node, agent, state_id)
             if state is None:
                 state = State(id=state_id, messages=[Message.user(prompt)])
-            if _has_ended(state):
+            if has_ended(state):
                 adopt_ended(node, state)
                 answered(turn, node, in_words(state, state.answer))
                 node.end()
@@ -156,18 +156,25 @@ async def _earlier_child(
 ) -> State | None:
     """The child that an earlier process has started for the call, if it got so far."""
     waiting = waiting_child(turn.run.state, node.id)
-    # A child whose agent has a store of its own was saved there.
-    store = library_of(turn.run.state) if agent.store is None else agent.store
-    if waiting is not None or store is None:
+    if waiting is not None:
         return waiting
+    return await saved_child(turn.run.state, agent, state_id)
+
+
+async def saved_child(owner: State, agent: Any, state_id: str) -> State | None:
+    """A child as it was saved: in its agent's own store, or else in its owner's."""
+    own = None if agent is None else agent.store
+    store = library_of(owner) if own is None else own
+    if store is None:
+        return None
     try:
-        earlier: State = await store.aload(state_id)
+        saved: State = await store.aload(state_id)
     except LookupError:
         return None
-    return earlier
+    return saved
 
 
-def _has_ended(state: State) -> bool:
+def has_ended(state: State) -> bool:
     """Whether a child's run had ended before the process did."""
     return state.stopped is not None and not state.pending_calls
 

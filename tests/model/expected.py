@@ -294,8 +294,13 @@ class Expected:
             return refused(ValueError)
         return records(kind="call_start", call=call, content=key)
 
+    def start_child(self, child: Any) -> Outcome:
+        if (child.child_id, child.since) in self.value.begun:
+            return NOTHING
+        return records(kind="child_start", content=child)
+
     def end_child(self, end: Any, usage: Usage) -> Outcome:
-        if end.child_id in self.value.ended:
+        if (end.child_id, end.since) in self.value.ended:
             return NOTHING
         return records(kind="child_end", content=end, usage=usage)
 

@@ -33,9 +33,10 @@ from protocol._commands import (
     ReportLate,
     Request,
     SetStop,
+    StartChild,
     StartRun,
 )
-from protocol._work_entries import Answer, ChildEnd
+from protocol._work_entries import Answer, ChildEnd, ChildStart
 
 from .draw import (
     JSON_VALUES,
@@ -257,6 +258,16 @@ class Sequence:
             self.pair.expected.note_start(call, key), NoteStart(call=call, key=key)
         )
 
+    def start_child(self) -> None:
+        """The same child may be said to have begun more than once."""
+        child = ChildStart(
+            child_id=f"child-{self.random.randrange(4)}",
+            name="helper",
+            call_id="call-1",
+            since=self.random.choice((0, 0, 5)),
+        )
+        self._send(self.pair.expected.start_child(child), StartChild(child))
+
     def end_child(self) -> None:
         """The same child may be said to have ended more than once."""
         end = ChildEnd(
@@ -264,6 +275,7 @@ class Sequence:
             name="helper",
             outcome=self.random.choice(OUTCOMES),
             text=self.draw.content(),
+            since=self.random.choice((0, 0, 5)),
         )
         usage = self.draw.usage()
         self._send(
@@ -368,6 +380,7 @@ _ALWAYS: dict[Step, float] = {
     Sequence.close_call: 0.3,
     Sequence.request: 0.3,
     Sequence.note_start: 0.2,
+    Sequence.start_child: 0.3,
     Sequence.end_child: 0.4,
     Sequence.ask: 0.2,
     Sequence.answer_question: 0.3,

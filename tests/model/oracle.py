@@ -51,7 +51,8 @@ class Value:
     stopped: Any = None
     first_user: Message | None = None
     parent: tuple[str, str | None] | None = None
-    ended: list[str] = field(default_factory=list[str])
+    begun: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    ended: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     questions: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def copy(self) -> "Value":
@@ -65,6 +66,7 @@ class Value:
             waiting=list(self.waiting),
             taken_in=list(self.taken_in),
             extra=dict(self.extra),
+            begun=list(self.begun),
             ended=list(self.ended),
             questions=dict(self.questions),
         )
@@ -225,11 +227,15 @@ def _call_start(value: Value, entry: Any) -> None:
         raise Refused("it names no open call")
 
 
+def _child_start(value: Value, entry: Any) -> None:
+    value.begun.append((entry.content.child_id, entry.content.since))
+
+
 def _child_end(value: Value, entry: Any) -> None:
     end = entry.content
-    if end.child_id in value.ended:
+    if (end.child_id, end.since) in value.ended:
         return
-    value.ended.append(end.child_id)
+    value.ended.append((end.child_id, end.since))
     value.usage = value.usage + entry.usage
     said = f"{end.name} ({end.child_id}) ended, {end.outcome}: {words(end.text)}"
     value.waiting.append(Message.notice(said))
@@ -361,7 +367,8 @@ def restored(values: list[Value], change: Any) -> Value:
     value = values[size].copy()
     value.usage = values[-1].usage
     value.parent = values[-1].parent
-    # A child that ended once never ends again: its usage is counted.
+    # What a child did is not undone: its end comes once, and its usage is counted.
+    value.begun = values[-1].begun
     value.ended = values[-1].ended
     return value
 
@@ -382,6 +389,7 @@ EFFECTS: dict[str, Effect] = {
     "extra_data": _extra_data,
     "error": _error,
     "call_start": _call_start,
+    "child_start": _child_start,
     "child_end": _child_end,
     "question": _question,
     "answer": _answer,

@@ -85,6 +85,8 @@ from protocol._work_entries import (
     CallStartEntry,
     ChildEnd,
     ChildEndEntry,
+    ChildStart,
+    ChildStartEntry,
     QuestionEntry,
 )
 
@@ -322,6 +324,18 @@ def graph_contents() -> list[HistoryEntry]:
     ]
 
 
+def child_contents() -> list[HistoryEntry]:
+    first = ChildStart(child_id="c", name="helper", call_id="call-1")
+    again = structs.replace(first, since=12)
+    end = ChildEnd(child_id="c", name="helper", outcome="done", text="well", since=12)
+    return [
+        ChildStartEntry(content=first),
+        ChildEndEntry(content=structs.replace(end, since=0), usage=SPENT),
+        ChildStartEntry(content=again),
+        ChildEndEntry(content=end, message_id="golden-10"),
+    ]
+
+
 BEGIN = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
 
 
@@ -334,6 +348,13 @@ def timed(entries: list[HistoryEntry]) -> list[HistoryEntry]:
 
 ENTRIES = timed(contents())
 GRAPH_ENTRIES = timed(graph_contents())
+CHILD_ENTRIES = timed(child_contents())
+BY_NAME = {
+    "entries-1": ENTRIES,
+    "graph-1": GRAPH_ENTRIES,
+    "children-1": CHILD_ENTRIES,
+}
+"""What each file holds."""
 
 
 def log_of(bodies: list[bytes]) -> bytes:
@@ -347,7 +368,7 @@ def log_of(bodies: list[bytes]) -> bytes:
 
 if __name__ == "__main__":
     name = sys.argv[1]
-    written = GRAPH_ENTRIES if name.startswith("graph") else ENTRIES
+    written = BY_NAME[name]
     with (DATA / f"{name}.log").open("xb") as log:
         log.write(log_of([encode_entry(entry) for entry in written]))
     with (DATA / f"{name}.jsonl").open("x", encoding="utf-8") as lines:

@@ -42,7 +42,7 @@ from protocol._records import scan
 from protocol._snapshot import snapshot_of, value_of
 from protocol._stops import Stopped
 from protocol._usage import Usage
-from tests.protocol.golden import DATA, ENTRIES, GRAPH_ENTRIES, JSON_VALUE, log_of
+from tests.protocol.golden import BY_NAME, DATA, ENTRIES, JSON_VALUE, log_of
 
 GOLDEN = {
     "graph-1": "cf1a045cd4279836becae1f59741f839870c21b56f1ce5738b404e2d3b3f1cb7",
@@ -50,6 +50,7 @@ GOLDEN = {
 }
 """The files of each version, and the digest of what their history means."""
 
+ALL = [entry for entries in BY_NAME.values() for entry in entries]
 BODIES = [encode_entry(entry) for entry in ENTRIES]
 LOG = log_of(BODIES)
 
@@ -110,7 +111,7 @@ def blocks_in(value: object) -> Iterator[type]:
 
 
 def test_the_golden_history_holds_every_kind_of_entry_stop_and_block() -> None:
-    kinds = {type(entry) for entry in [*ENTRIES, *GRAPH_ENTRIES]}
+    kinds = {type(entry) for entry in ALL}
     assert kinds == {*get_args(HistoryEntry)}
     stops = {type(entry.content) for entry in ENTRIES if type(entry) is StopEntry}
     assert stops == {*get_args(Stopped), type(None)}
@@ -122,7 +123,7 @@ def test_a_golden_history_reads_the_same_for_ever(name: str) -> None:
     read = scan((DATA / f"{name}.log").read_bytes())
     assert read.verdict == "clean"
     history = [decode_entry(body) for body in read.records]
-    wanted = GRAPH_ENTRIES if name.startswith("graph") else ENTRIES
+    wanted = BY_NAME[name]
     assert history == wanted
     lines = (DATA / f"{name}.jsonl").read_text("utf-8").splitlines()
     assert [from_json(line) for line in lines] == wanted
@@ -130,9 +131,7 @@ def test_a_golden_history_reads_the_same_for_ever(name: str) -> None:
 
 
 @both_ways
-@pytest.mark.parametrize(
-    "entry", [*ENTRIES, *GRAPH_ENTRIES], ids=lambda entry: entry.kind
-)
+@pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.kind)
 def test_an_entry_comes_back_equal_down_to_its_bytes(
     way: Way, entry: HistoryEntry
 ) -> None:

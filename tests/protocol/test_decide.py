@@ -40,6 +40,7 @@ from protocol._commands import (
     Request,
     Restore,
     SetStop,
+    StartChild,
     StartGraph,
     StartRun,
 )
@@ -48,7 +49,7 @@ from protocol._graph_entries import GraphEnd, GraphStart, NodeTask
 from protocol._rules import told
 from protocol._turn_rules import check_reply
 from protocol._value import NOTHING_RECORDED, Value
-from protocol._work_entries import Answer, ChildEnd
+from protocol._work_entries import Answer, ChildEnd, ChildStart
 from tests.turns import call, reply_of
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -79,6 +80,10 @@ NOTHING: dict[str, tuple[Value, AnyCommand]] = {
     "clearing no results": (IDLE, ClearToolResults(0)),
     "an edit of nothing": (IDLE, EditExtraData({}, ())),
     "a fork": (IDLE, Fork()),
+    "a child that began before": (
+        after(StartChild(ChildStart(child_id="c", name="n", call_id="a"))),
+        StartChild(ChildStart(child_id="c", name="other", call_id="b")),
+    ),
     "a child that ended before": (
         after(EndChild(ChildEnd(child_id="c", name="n", outcome="done"))),
         EndChild(ChildEnd(child_id="c", name="n", outcome="error")),

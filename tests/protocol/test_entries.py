@@ -25,7 +25,7 @@ from protocol import (
 from protocol._json import FrozenDict
 from protocol._work_entries import Answer
 
-from .golden import ENTRIES, GRAPH_ENTRIES
+from .golden import BY_NAME, ENTRIES
 
 CALL = ToolCallBlock(id="a", name="search")
 IMAGE = ImageBlock(media=MediaRef(kind="url", url="https://example.org"))
@@ -42,7 +42,7 @@ def test_entries_compare_without_their_times_and_exceptions(entry: Any) -> None:
 
 
 def test_entries_of_two_kinds_are_never_equal() -> None:
-    kinds = {type(entry): entry for entry in [*ENTRIES, *GRAPH_ENTRIES]}
+    kinds = {type(entry): entry for entries in BY_NAME.values() for entry in entries}
     assert set(kinds) == set(get_args(HistoryEntry))
     for kind, entry in kinds.items():
         assert [other for other in kinds.values() if other == entry] == [entry]

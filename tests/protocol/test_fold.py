@@ -31,7 +31,7 @@ from actors import (
     ToolResultEntry,
     UnknownEntry,
 )
-from protocol._commands import EndChild, NoteEvent, NoteExchange
+from protocol._commands import EndChild, NoteEvent, NoteExchange, StartChild
 from protocol._fold import fold, replay
 from protocol._graph_entries import GraphStart, GraphStartEntry, NodeTask
 from protocol._value import NOTHING_RECORDED
@@ -41,6 +41,8 @@ from protocol._work_entries import (
     CallStartEntry,
     ChildEnd,
     ChildEndEntry,
+    ChildStart,
+    ChildStartEntry,
     QuestionEntry,
 )
 from tests.effort import instructions
@@ -310,6 +312,40 @@ def test_a_child_ends_once() -> None:
     assert state.history == before
 
 
+def test_a_child_that_began_and_has_not_ended_is_counted() -> None:
+    begun = [
+        ChildStartEntry(
+            content=ChildStart(child_id=name, name="n", call_id="a", since=since)
+        )
+        for name, since in [("c", 0), ("c", 0), ("d", 0), ("c", 7)]
+    ]
+    ends = [
+        ChildEndEntry(
+            content=ChildEnd(child_id=name, name="n", outcome="done", since=since)
+        )
+        for name, since in [("c", 0), ("c", 0), ("never begun", 0), ("c", 7)]
+    ]
+    history: list[HistoryEntry] = [*begun, *ends]
+    counts = [replay(history[:size]).facts.children for size in range(9)]
+    assert counts == [0, 1, 1, 2, 3, 2, 2, 2, 1]
+    back = [*history[:4], change("restore", restored_to=0)]
+    assert replay(back).facts.children == 3
+
+
+def test_a_child_that_was_started_again_ends_again() -> None:
+    state = State()
+    for since in (0, 7):
+        begun = ChildStart(child_id="c", name="n", call_id="a", since=since)
+        send(state, StartChild(begun))
+        send(state, StartChild(begun))
+        end = ChildEnd(child_id="c", name="n", outcome="done", since=since)
+        send(state, EndChild(end, SPENT))
+        send(state, EndChild(end, SPENT))
+    kinds = [entry.kind for entry in state.history]
+    assert kinds == ["child_start", "child_end"] * 2
+    assert state.usage == SPENT + SPENT
+
+
 def test_a_call_keeps_the_key_it_was_started_with_first() -> None:
     starts: list[HistoryEntry] = [
         CallStartEntry(content="one", call=A),
@@ -392,8 +428,8 @@ def test_messages_of_entries_that_name_none_have_ids_of_their_place() -> None:
     again = State(history=unnamed)
     ask(again)
     ids = [message.message_id for message in again.messages]
-    late, _end, compaction = range(len(unnamed) - 3, len(unnamed))
-    assert ids[1:] == [f"summary-{compaction}", f"a-late-{late}", "c-end"]
+    late, end, compaction = range(len(unnamed) - 3, len(unnamed))
+    assert ids[1:] == [f"summary-{compaction}", f"a-late-{late}", f"c-end-{end}"]
     turn = State(history=unnamed[:late])
     assert turn.messages[-1].message_id == f"{turn.messages[-2].message_id}-results"
 

@@ -51,6 +51,8 @@ from protocol._work_entries import (
     CallStartEntry,
     ChildEnd,
     ChildEndEntry,
+    ChildStart,
+    ChildStartEntry,
     QuestionEntry,
 )
 
@@ -125,6 +127,11 @@ SAID: list[tuple[HistoryEntry, str, str]] = [
     ),
     (ErrorEntry(content="ValueError: no"), "error", "ValueError: no"),
     (CallStartEntry(content="key", call=CALL), "call_start", "search(a) starts"),
+    (
+        ChildStartEntry(content=ChildStart(child_id="c", name="helper", call_id="a")),
+        "child_start",
+        "helper c starts",
+    ),
     (
         ChildEndEntry(
             content=ChildEnd(child_id="c", name="helper", outcome="done", text="ok")

@@ -43,6 +43,7 @@ from protocol._commands import (
     Request,
     Restore,
     SetStop,
+    StartChild,
     StartGraph,
     StartNode,
     StartRun,
@@ -60,7 +61,7 @@ from protocol._graph_entries import (
 from protocol._phases import COLUMNS, TABLE, Column, verdict
 from protocol._snapshot import value_of
 from protocol._value import PhaseName
-from protocol._work_entries import Answer, ChildEnd
+from protocol._work_entries import Answer, ChildEnd, ChildStart
 
 BY_HAND: dict[type[AnyCommand], str] = {
     #               idle   thinking calling  graph
@@ -82,6 +83,7 @@ BY_HAND: dict[type[AnyCommand], str] = {
     ReportLate: "    apply  apply    apply refuse",
     NoteExchange: "  apply  apply    apply apply",
     NoteStart: "     refuse refuse   apply refuse",
+    StartChild: "    apply  apply    apply apply",
     EndChild: "      apply  apply    apply apply",
     Ask: "           apply  apply    apply apply",
     AnswerQuestion: "apply  apply    apply apply",
@@ -165,6 +167,9 @@ LEGAL: dict[type[AnyCommand], Callable[[State], AnyCommand]] = {
         kind="ask", exchange=Exchange(question="which?", answer="this one")
     ),
     NoteStart: lambda state: NoteStart(call=OPEN_CALL, key="key-1"),
+    StartChild: lambda state: StartChild(
+        ChildStart(child_id="child-1", name="helper", call_id="open")
+    ),
     EndChild: lambda state: EndChild(
         end=ChildEnd(child_id="child-1", name="helper", outcome="done", text="ok")
     ),

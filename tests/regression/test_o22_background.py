@@ -1,0 +1,159 @@
+"""O22: children in the background when the process dies have one end each."""
+
+from typing import Any
+
+import pytest
+import trio
+
+from actors import (
+    Agent,
+    MemoryStore,
+    Message,
+    State,
+    Usage,
+    open_supervisor,
+    start_child,
+    tool,
+)
+from actors._inside import mailbox
+from actors.testing import FakeModel
+from protocol import Reply, TextBlock, ToolCall
+
+# Other agents go on than those that began.
+pytestmark = pytest.mark.filterwarnings("ignore::actors.ResumeWarning")
+
+SPENT = Usage(input_tokens=5, output_tokens=2, requests=1)
+
+
+def quiet(model: Any, **settings: Any) -> Agent:
+    return Agent(model, **{"reporter": None, "human": None, **settings})
+
+
+def reply(said: str | ToolCall) -> Reply:
+    block = TextBlock(text=said) if isinstance(said, str) else said
+    message = Message(role="assistant", content=(block,))
+    return Reply(message=message, usage=SPENT)
+
+
+@tool(name="hang")
+async def hang() -> str:
+    await trio.sleep_forever()
+    return ""
+
+
+async def dead_owner(store: MemoryStore, child: Agent) -> State:
+    """An owner whose process died while its child was at work; loaded again."""
+
+    @tool
+    async def send() -> str:
+        start_child(child, "look")
+        return "sent"
+
+    model = FakeModel([reply(ToolCall(id="c", name="send")), reply("waiting")])
+    owner = quiet(model, tools=[send], store=store)
+    state = State(id="owner", messages=[Message.user("go")])
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(owner, state)
+        assert await run.wait() == "waiting"
+        await trio.testing.wait_all_tasks_blocked()
+        for each in (*(state.child(id) for id in children(state)), state):
+            mailbox(each).close("the process is gone")
+        run.cancel_nowait()
+    return await store.aload("owner")
+
+
+def children(state: State) -> list[str]:
+    return [e.content.child_id for e in state.history if e.kind == "child_start"]
+
+
+def ends(state: State) -> list[tuple[str, Any]]:
+    found = [e.content for e in state.history if e.kind == "child_end"]
+    return [(end.outcome, end.text) for end in found]
+
+
+def at_work() -> Agent:
+    model = FakeModel([reply(ToolCall(id="d", name="hang"))])
+    return quiet(model, tools=[hang], name="child")
+
+
+async def test_a_child_whose_agent_is_at_hand_goes_on_where_it_was() -> None:
+    store = MemoryStore()
+    state = await dead_owner(store, at_work())
+    assert ends(state) == []
+    child = quiet(FakeModel([reply("seen")]), name="child")
+    owner = quiet(FakeModel([reply("and now?"), reply("good")]), tools=[child])
+    state.add_message(Message.user("and?"))
+    async with open_supervisor() as supervisor:
+        await supervisor.start(owner.copy(store=store), state).wait()
+    assert ends(state) == [("done", "seen")]
+    assert state.usage.requests == 2 + 2 + 2
+    again = await store.aload("owner")
+    assert ends(again) == ends(state)
+
+
+async def test_a_child_that_nobody_can_go_on_with_ends_as_interrupted() -> None:
+    store = MemoryStore()
+    state = await dead_owner(store, at_work())
+    model = FakeModel([reply("a pity")])
+    await quiet(model, store=store).arun(state)
+    assert [outcome for outcome, _ in ends(state)] == ["interrupted"]
+    assert state.usage.requests == 2 + 1 + 1
+    said = [message.text() for message in model.requests[0].messages]
+    assert any("interrupted" in text for text in said)
+    again = await store.aload("owner")
+    again.add_message(Message.user("more"))
+    await quiet(FakeModel([reply("once")]), store=store).arun(again)
+    assert len(ends(again)) == 1
+
+
+async def test_a_child_that_never_began_ends_as_interrupted() -> None:
+    store = MemoryStore()
+    state = await dead_owner(store, at_work())
+    await store.adelete(children(state)[0])
+    await quiet(FakeModel([reply("a pity")]), store=store).arun(state)
+    assert [outcome for outcome, _ in ends(state)] == ["interrupted"]
+    assert state.usage.requests == 2 + 1
+
+
+async def test_a_child_that_had_ended_is_told() -> None:
+    store = MemoryStore()
+    state = await dead_owner(store, at_work())
+    kid = await store.aload(children(state)[0])
+    kid_agent = quiet(FakeModel([reply("seen")]), tools=[hang], store=store)
+    await kid_agent.arun(kid)
+    await quiet(FakeModel([reply("good")]), store=store).arun(state)
+    assert ends(state) == [("done", "seen")]
+    assert state.usage.requests == 2 + 2 + 1
+
+
+async def test_a_fork_leaves_the_children_to_its_original() -> None:
+    store = MemoryStore()
+    state = await dead_owner(store, at_work())
+    copy = state.fork()
+    copy.add_message(Message.user("and?"))
+    await quiet(FakeModel([reply("a copy")]), store=store).arun(copy)
+    loaded = await store.aload(copy.id)
+    loaded.add_message(Message.user("and?"))
+    await quiet(FakeModel([reply("a copy")]), store=store).arun(loaded)
+    assert ends(loaded) == []
+
+
+async def test_a_start_is_saved_before_the_child_does_anything() -> None:
+    class Watched(MemoryStore):
+        writes: list[str] = []
+
+        def write(self, state_id: str, *args: Any, **options: Any) -> None:
+            self.writes.append(state_id)
+            super().write(state_id, *args, **options)
+
+    store = Watched()
+    seen: list[list[str]] = []
+
+    def look(_: Any) -> Reply:
+        kept = store.read("owner")
+        assert kept is not None
+        seen.append([kind for kind in map(str, kept.entries) if "child_start" in kind])
+        return reply("seen")
+
+    await dead_owner(store, quiet(FakeModel([look]), name="child"))
+    assert len(seen[0]) == 1
