@@ -49,3 +49,14 @@ def check_text(name: str, given: Any) -> None:
             f"{name}= has half of a surrogate pair, which no file can hold: {given!r}; "
             f"decode it with errors='replace'"
         ) from None
+
+
+def check_reason(given: Any) -> None:
+    """Refuse what is no reason for a stop: it is told, and recorded, as text.
+
+    Raises:
+        TypeError: it is neither text nor None.
+        ValueError: it has half of a surrogate pair.
+    """
+    if given is not None:
+        check_text("reason", given)

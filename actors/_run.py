@@ -11,7 +11,7 @@ import trio
 
 from protocol import ToolOutcomeKind, Usage
 
-from ._checks import check_grace
+from ._checks import check_grace, check_reason
 from ._node import Node, Stop, waiting_for
 from ._run_node import RunNode
 from ._state import State
@@ -91,8 +91,10 @@ class Run:
             grace_s: Seconds that clean-up may take; the agent's when left out.
 
         Raises:
+            TypeError: ``reason`` is no text; nothing was stopped.
             ValueError: ``grace_s`` is no number >= 0; nothing was stopped.
         """
+        check_reason(reason)
         if grace_s is not None:
             check_grace(grace_s)
         node = self._node
@@ -107,7 +109,11 @@ class Run:
 
         The run ends as a cancelled one does. Awaiting what this returns waits for that,
         within the agent's grace.
+
+        Raises:
+            TypeError: ``reason`` is no text; nothing was stopped.
         """
+        check_reason(reason)
         node = self._node
         stop = Stop(reason, "interrupted", node.agent.grace_s, background=False)
         node.stop_tree(stop)
@@ -133,9 +139,11 @@ class Run:
             grace_s: Seconds that clean-up may take; the agent's when left out.
 
         Raises:
+            TypeError: ``reason`` is no text; nothing was stopped.
             ValueError: ``outcome`` is none that there is, or ``grace_s`` no number
                 >= 0; nothing was stopped.
         """
+        check_reason(reason)
         if outcome not in get_args(ToolOutcomeKind):
             kinds = ", ".join(get_args(ToolOutcomeKind))
             raise ValueError(f"outcome= is one of {kinds}, not {outcome!r}")

@@ -31,6 +31,7 @@ from protocol._value import NOTHING_RECORDED, Value
 from protocol._work_entries import Answer
 
 from ._beginning import first_value
+from ._checks import check_reason
 from ._edits import Block, Edits, difference
 from ._family import Family, Origin, find_child, of_a_fork
 from ._mailbox import Mailbox
@@ -313,7 +314,11 @@ class State(Reading):
         A run of it is stopped: a request that waits on the model is taken back and
         open calls are closed as cancelled first, so nothing is left pending. Reads go
         on. Closing again changes nothing.
+
+        Raises:
+            TypeError: ``reason`` is no text; nothing was closed.
         """
+        check_reason(reason)
         run = self._mailbox.run
         if run is None:
             self._mailbox.close(reason)

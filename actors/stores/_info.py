@@ -136,12 +136,16 @@ def facts_of(info: Mapping[str, Any], value: Value) -> Facts:
     )
 
 
-def check_filters(filters: Mapping[str, Any]) -> None:
-    """Refuse a filter that no list knows.
+def check_page(limit: int, filters: Mapping[str, Any]) -> None:
+    """Refuse a filter that no list knows, and a size that no page has.
 
     Raises:
         TypeError: with the names that there are.
+        ValueError: ``limit`` is no int >= 0.
     """
+    given: Any = limit
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise ValueError(f"list(limit=...) takes an int >= 0, not {limit!r}")
     for name in filters:
         if name not in EQUAL_FILTERS and name not in TIME_FILTERS:
             raise TypeError(
@@ -158,7 +162,7 @@ def page_of(
     For a store that has all its infos at hand. A damaged State, whose info may be
     lost, is never filtered out.
     """
-    check_filters(filters)
+    check_page(limit, filters)
     chosen = [
         each
         for each in found

@@ -19,7 +19,7 @@ from protocol._records import checksum_of, scan, seal
 
 from ._binding import Write
 from ._body import pack, unpack
-from ._info import EQUAL_FILTERS, TIME_FILTERS, check_filters
+from ._info import EQUAL_FILTERS, TIME_FILTERS, check_page
 from ._lease import refuse_conflict
 from ._record import Record, Saved
 from ._salvage import Remains, remains_of
@@ -211,8 +211,9 @@ def list_query(
 
     Raises:
         TypeError: there is no such filter.
+        ValueError: ``limit`` is no int >= 0.
     """
-    check_filters(filters)
+    check_page(limit, filters)
     conditions: list[str] = []
     values: list[Any] = []
     for name, wanted in filters.items():

@@ -120,6 +120,7 @@ class Store:
 
         Raises:
             TypeError: there is no such filter.
+            ValueError: ``limit`` is no int >= 0.
         """
         raise self._missing("list")
 

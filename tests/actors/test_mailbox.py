@@ -465,6 +465,17 @@ def test_a_closed_actor_refuses_an_edit_and_changes_nothing() -> None:
         pass  # nothing changed, nothing to record
 
 
+@pytest.mark.parametrize("wrong", [3, b"enough", "\ud800"])
+def test_a_close_for_a_reason_that_is_no_text_is_refused_and_closes_nothing(
+    wrong: Any,
+) -> None:
+    state = State()
+    with pytest.raises((TypeError, ValueError), match="reason="):
+        state.close(wrong)
+    assert not state.closed
+    state.add_message(Message.user("go on"))
+
+
 def test_a_closed_actor_can_be_read_and_forked() -> None:
     state = closed_state()
     assert state.closed

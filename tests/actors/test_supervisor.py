@@ -94,6 +94,8 @@ async def test_wrong_settings_are_refused_before_anything_opens(
         ({"grace_s": nan}, "grace_s= is a number of seconds >= 0, not nan"),
         ({"grace_s": "1"}, "grace_s= is a number of seconds >= 0, not '1'"),
         ({"outcome": "gone"}, "outcome= is one of done, .*, not 'gone'"),
+        ({"reason": 3}, "reason= is a str or None, not 3"),
+        ({"reason": "\ud800"}, "reason= has half of a surrogate pair"),
     ],
 )
 async def test_a_cancel_with_wrong_arguments_raises_and_stops_nothing(
@@ -110,8 +112,12 @@ async def test_a_cancel_with_wrong_arguments_raises_and_stops_nothing(
     async with open_supervisor() as supervisor:
         run = supervisor.start(agent, "go on")
         await wait_all_tasks_blocked()
-        with pytest.raises(ValueError, match=words):
-            await run.cancel("enough", **settings)
+        with pytest.raises((TypeError, ValueError), match=words):
+            await run.cancel(**{"reason": "enough", **settings})
+        if "reason" in settings:
+            for stop in (run.cancel_nowait, run.interrupt):
+                with pytest.raises((TypeError, ValueError), match=words):
+                    stop(settings["reason"])
         go_on.set()
         assert await run.wait() == "end"
 

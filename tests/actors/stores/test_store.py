@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -11,6 +12,7 @@ import trio.testing
 
 from actors import (
     AgentInfo,
+    FileStore,
     MemoryStore,
     Message,
     ModelReplyEntry,
@@ -18,6 +20,7 @@ from actors import (
     Record,
     Reply,
     RunStartEntry,
+    SQLiteStore,
     State,
     Store,
     StoreConflict,
@@ -384,6 +387,23 @@ def test_info_says_what_a_list_shows() -> None:
         True,
         "StoppedByFinish",
     )
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, True, "all", None])
+@pytest.mark.parametrize("kind", ["memory", "file", "sqlite"])
+async def test_a_page_of_no_possible_size_is_refused(
+    kind: str, wrong: Any, tmp_path: Path
+) -> None:
+    made = {"memory": MemoryStore, "file": FileStore, "sqlite": SQLiteStore}[kind]
+    store: Store = made() if kind == "memory" else made(tmp_path / kind)
+    store.save(state_with("kept", name="a"))
+    with pytest.raises(ValueError, match=r"list\(limit=...\) takes an int >= 0, not "):
+        store.list(limit=wrong)
+    with pytest.raises(ValueError, match=r"list\(limit=...\) takes an int >= 0, not "):
+        await store.alist(limit=wrong)
+    assert [each.id for each in store.list()] == ["a"]
+    assert list(store.list(limit=0)) == []
+    store.close()
 
 
 def test_a_fork_is_saved_under_its_own_id_with_its_origin() -> None:
