@@ -222,7 +222,7 @@ def test_what_has_no_recorded_form_is_refused() -> None:
         role="assistant", content=(TextBlock(text="x"),), parsed_content=object()
     )
     for encode in (encode_entry, to_json):
-        with pytest.raises(TypeError, match="cannot encode a object"):
+        with pytest.raises(TypeError, match="cannot encode an object"):
             encode(MessageEntry(message=message))
 
 

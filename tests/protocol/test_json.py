@@ -414,7 +414,7 @@ def test_an_exception_object_is_left_out_of_the_bytes() -> None:
     record = Record(error=ValueError("x"))
     coded = msgspec.json.encode(record, enc_hook=encode_hook)
     assert json.loads(coded) == {"error": None}
-    with pytest.raises(TypeError, match="cannot encode a object"):
+    with pytest.raises(TypeError, match="cannot encode an object"):
         msgspec.json.encode([object()], enc_hook=encode_hook)
 
 

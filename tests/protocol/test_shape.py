@@ -156,7 +156,7 @@ TYPE_FAULTS: list[tuple[Any, Any, str]] = [
     (Row, Row(1, {"a": NOON}), r"f\.extra\.a is a datetime, which JSON would change"),
     (Point, Point(1, [NOON]), r"f\.tags\[0\] is a datetime, which JSON would change"),
     (list[Row], [Row(1, {"a": {1}})], r"f\[0\]\.extra\.a is a set, which JSON would"),
-    (set[Any], object(), r"f is a object, which the state cannot hold"),
+    (set[Any], object(), r"f is an object, which the state cannot hold"),
     (Row, Row(1, {"a": object()}), r"f is a Row, which the state cannot hold"),
     (
         dict[int, Point],
