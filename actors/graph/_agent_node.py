@@ -4,6 +4,8 @@
    else: what came before stands in the thread, and is shown in front of it.
 2. All of it goes into the context when the node ends: each call with its result.
 3. An agent with ``tool_node`` thinks once, and leaves its calls to that node.
+4. A try that ended before its node did is gone on with: no call that has its result is
+   run again.
 """
 
 import warnings
@@ -21,16 +23,17 @@ from actors._run_node import RunNode
 from actors._state import State
 from actors._think import think
 from actors.models import ToolSpec
-from protocol import Message, NodeError, ToolCall, ToolResultBlock
+from protocol import Message, NodeError, ToolResultBlock
 from protocol._commands import CloseCall
 from protocol._graph_entries import GraphUpdate
-from protocol._value import Calling
+from protocol._snapshot import waits_for_user
 
-from ._children import begin, child_of, pass_answers_on
+from ._children import begin, child_of, counted_of, pass_answers_on
 from ._context import trimmed
 from ._interrupts import Interrupted
 from ._returns import Returned
 from ._tools import GraphTurn, wanted_by
+from ._tries import gone_on_with
 from ._work import GraphNode, PartNode
 
 NOT_RUN = "(not run yet)"
@@ -70,10 +73,13 @@ class AgentTurns:
         return attrs.evolve(wanted, updates=(*wanted.updates, given))
 
     async def _child(self) -> State:
-        """The State of the task: one that an earlier try left in the middle, or new."""
-        earlier = await child_of(self.node)
-        in_the_middle = earlier is not None and value_of_state(earlier).open is not None
-        return earlier if earlier is not None and in_the_middle else State()
+        """The State of the task: the one that an earlier try has left, or a new one."""
+        earlier = await child_of(self.node, self.agent.store)
+        if earlier is None:
+            return State()
+        if self._leaves_calls and not earlier.closed:
+            return earlier  # what it left to another node is closed here, and stays so
+        return gone_on_with(self.node, earlier)
 
     async def _look(self) -> str | None:
         """Take in the context; returns the instructions that go with it."""
@@ -92,18 +98,19 @@ class AgentTurns:
         node = self.node
         part = cast("Agent", _Part(self, system))  # the agent in all but two things
         run = PartNode(node.supervisor, node, part, child)
+        run.before = counted_of(node, child)
         token = current.set(run)
         try:
             await drive(part, run)
         finally:
             current.reset(token)
-            node.supervisor.forget(run)
+            node.supervisor._forget(run)
         if run.error is not None:
             raise run.error
 
     async def settle(self, run: RunNode) -> None:
         """Give the pending calls their results; keep what they ask."""
-        if not value_of_state(run.state).pending:
+        if not value_of_state(run.state).pending or self._leaves_calls:
             return
         pass_answers_on(self.node, run.state)
         try:
@@ -114,24 +121,32 @@ class AgentTurns:
     async def turns(self, run: RunNode, system: str | None) -> None:
         """Think, and use tools, until a reply without calls."""
         state, specs = run.state, self._specs()
+        if self._leaves_calls:
+            if not state.messages:
+                await think(run, self.agent.model, system, specs, self._before)
+            self._messages = state.messages[:1]
+            self._leave_calls(state)
+            return
         for _ in range(TURNS):
             if self._is_over(state):
                 break
             reply = await think(run, self.agent.model, system, specs, self._before)
             if not reply.tool_calls:
                 break
-            if self.agent.tool_node is not None:
-                self._leave_calls(state, reply.tool_calls)
-                return
             await self.settle(run)
         else:
             name = self.node.task.node
             raise NodeError(name, f"the agent asked for tools in {TURNS} turns on end")
         self._messages = state.messages
 
+    @property
+    def _leaves_calls(self) -> bool:
+        """Whether another node runs the calls."""
+        return self.agent.tool_node is not None
+
     def _is_over(self, state: State) -> bool:
-        """Whether a call asks, or has handed over."""
-        if self._asked is not None:
+        """Whether a call asks or has handed over, or an earlier try has the answer."""
+        if self._asked is not None or waits_for_user(value_of_state(state)):
             return True
         return any("goto" in noted for noted in state.extra_data.values())
 
@@ -140,12 +155,10 @@ class AgentTurns:
         more: tuple[ToolSpec, ...] = self.node.plan.work.more_specs
         return (*self.agent.specs, *more)
 
-    def _leave_calls(self, state: State, calls: Sequence[ToolCall]) -> None:
+    def _leave_calls(self, state: State) -> None:
         """The calls go into the context; here they are closed."""
-        assert type(value_of_state(state).open) is Calling, "the reply has calls"
-        self._messages = state.messages
         text = f"(left to the node {self.agent.tool_node!r})"
-        for call in calls:
+        for call in state.pending_calls:
             send(state, CloseCall(call, text, "cancelled"))
 
 
@@ -159,11 +172,11 @@ class _Part:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._turns.agent, name)
 
-    async def settle_calls(self, run: RunNode) -> None:
+    async def _settle_calls(self, run: RunNode) -> None:
         """Give the calls that an earlier try left their results."""
         await self._turns.settle(run)
 
-    async def run_loop(self, run: RunNode) -> None:
+    async def _run_loop(self, run: RunNode) -> None:
         """Think on."""
         await self._turns.turns(run, self._system)
 

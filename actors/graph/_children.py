@@ -2,25 +2,57 @@
 
 from collections.abc import Sequence
 
-from actors._inside import library_of, send
+from actors._inside import library_of, send, value_of_state
 from actors._saving import save
 from actors._state import State
-from protocol import Question
+from actors.stores import Store
+from protocol import NodeEndEntry, NodeStartEntry, Question, StepEndEntry, Usage
 from protocol._commands import StartNode
+from protocol._entry import NO_USAGE
 from protocol._graph_entries import Interrupt
 
 from ._work import GraphNode
 
 
-async def child_of(node: GraphNode) -> State | None:
-    """The State that an earlier try of this task has left, or None."""
+async def child_of(node: GraphNode, store: Store | None = None) -> State | None:
+    """The State that an earlier try of this task has left, or None.
+
+    Args:
+        node: The task.
+        store: Where the State is kept, if not with the thread.
+    """
     child_id = node.earlier_child
     if child_id is None:
         return None
     try:
         return await node.state.achild(child_id)
     except (KeyError, ValueError, LookupError):
-        return None  # it was never saved, or no store is bound: begin again
+        if store is None:
+            return None  # it was never saved, or no store is bound: begin again
+    try:
+        return await store.aload(child_id)
+    except LookupError:
+        return None
+
+
+def counted_of(node: GraphNode, child: State) -> Usage:
+    """What the ends of earlier tries of this task have counted of the State.
+
+    A try that ended with its process has no end, and nobody has counted it.
+    """
+    counted = found = NO_USAGE
+    value = value_of_state(node.state)
+    for index in reversed(range(value.size)):
+        entry = value.history.at(index)
+        if isinstance(entry, NodeEndEntry) and entry.content.task_id == node.task.id:
+            found = found + entry.usage
+        elif isinstance(entry, NodeStartEntry) and entry.content.id == node.task.id:
+            if entry.child_id != child.id:
+                break
+            counted, found = counted + found, NO_USAGE
+        elif isinstance(entry, StepEndEntry):
+            break  # the task belongs to the step that follows
+    return counted
 
 
 async def begin(node: GraphNode, child: State | None) -> None:

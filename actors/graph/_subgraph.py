@@ -28,7 +28,7 @@ from protocol._graph_state import ContextIndex
 from protocol._graph_value import GraphThread
 from protocol._json import FrozenDict
 
-from ._children import begin, child_of
+from ._children import begin, child_of, counted_of
 from ._config import Given
 from ._interrupts import Interrupted
 from ._returns import Returned
@@ -51,12 +51,17 @@ async def run_subgraph(node: GraphNode, app: Any) -> Returned:
     """
     child = await child_of(node)
     thread = None if child is None else value_of_state(child).open
-    if child is None or not (isinstance(thread, GraphThread) and thread.can_go_on):
+    given: Given | None = None
+    if child is None or not isinstance(thread, GraphThread):
         child, given = State(), _first_input(node, app)
-    else:
+    elif thread.can_go_on:
         given = _going_on(node, thread)
     await begin(node, child)
-    await _run(node, app, child, given)
+    if given is None:  # an earlier try had come to its end
+        node.add_child(child.id, child)
+        node.spent(child.usage.since(counted_of(node, child)))
+    else:
+        await _run(node, app, child, given)
     thread = value_of_state(child).open
     assert isinstance(thread, GraphThread), "it has run"
     if thread.interrupts:
@@ -94,12 +99,13 @@ async def _run(node: GraphNode, app: Any, child: State, given: Given) -> None:
     heard = None if node.listener is None else InnerListener(node.listener)
     run = app.run_on(Live(child), given, config, heard)
     part = PartNode(node.supervisor, node, run, child)
+    part.before = counted_of(node, child)
     token = current.set(part)
     try:
-        await run.drive(part)
+        await run._drive(part)
     finally:
         current.reset(token)
-        node.supervisor.forget(part)
+        node.supervisor._forget(part)
     if part.error is not None:
         raise part.error
 

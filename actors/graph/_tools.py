@@ -39,17 +39,15 @@ from protocol._graph_state import read_update, record_update
 from protocol._json import FrozenDict, FrozenList
 from protocol._state_updates import merge_update, writes_of
 
-from ._children import begin, child_of, left_open, pass_answers_on
+from ._children import begin, child_of, counted_of, left_open, pass_answers_on
 from ._interrupts import Interrupted
 from ._returns import Returned, as_goto
 from ._routes import Command
+from ._tries import FINAL, carry_usage
 from ._work import GraphNode, PartNode
 
 if TYPE_CHECKING:
     from ._toolnode import ToolNode
-
-FINAL = frozenset({"done", "error", "input_error", "denied"})
-"""Outcomes that stand when the node runs again."""
 
 CONTEXT = "graph/context"
 """What stands as the model of calls that were found in the context."""
@@ -214,6 +212,7 @@ async def run_tools(node: GraphNode, settings: "ToolNode") -> Returned:
     await begin(node, child)
     as_agent: Any = settings  # of an agent only what both have is asked
     run = PartNode(node.supervisor, node, as_agent, child)
+    run.before = counted_of(node, child)
     await _run_turn(node, run, settings)
     calls = asking.tool_calls
     wanted = wanted_by(child, calls)
@@ -240,8 +239,8 @@ async def _run_turn(node: GraphNode, run: PartNode, settings: "ToolNode") -> Non
     finally:
         current.reset(token)
         set_run(child, None)
-        await save_at_last(child, node.supervisor.grace_s)
-        node.supervisor.forget(run)
+        await save_at_last(child, node.supervisor._grace_s)
+        node.supervisor._forget(run)
 
 
 def _close_pending(child: State) -> None:
@@ -275,6 +274,9 @@ async def _child_with(node: GraphNode, asking: Message) -> State:
     send(child, Receive(Reply(message=asking)))
     if earlier is not None:
         _carry_over(earlier, child)
+        if not child.pending_calls:
+            return earlier  # it had come to its end
+        carry_usage(node, earlier, child)
     return child
 
 
