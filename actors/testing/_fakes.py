@@ -41,7 +41,12 @@ class FakeModel(Model):
 
     def __init__(self, replies: Iterable[Item] = (), name: str = "fake/model") -> None:
         self.name = name
-        self._replies: deque[Item] = deque(replies)
+        self._script = tuple(replies)
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Begin the script again, as if nothing had been asked."""
+        self._replies: deque[Item] = deque(self._script)
         self._requests: list[Request] = []
 
     @property
@@ -90,7 +95,12 @@ class FakeHuman(Human):
     """
 
     def __init__(self, answers: Iterable[Any] = ()) -> None:
-        self._answers: deque[Any] = deque(answers)
+        self._script = tuple(answers)
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Begin the script again, as if nothing had been asked."""
+        self._answers: deque[Any] = deque(self._script)
         self._questions: list[Question] = []
 
     @property

@@ -147,8 +147,9 @@ class Bench:
         before = living()
         counter.others = before - {trio.lowlevel.current_task()}
         if watch is not None:
+            before_it = chooser.getstate()
             await watch.set_alarm(counter.scope, counter.others)
-            chooser.seed(trial.seed)  # the order is that of a run without an alarm
+            chooser.setstate(before_it)  # the order is that of a run without an alarm
         broken = await self._scenario(trial, counter)
         if watch is not None:
             await watch.end_alarm()
@@ -213,10 +214,10 @@ class _Counter(trio.abc.Instrument):
         """Tasks of trio's own, which step when they like."""
 
     def cancel(self, task: trio.lowlevel.Task | None) -> None:
-        """Cancel what runs in the scope, after a step of this task."""
+        """Cancel the scope after a step of this task; None: before the first."""
         self.scope.cancel(reason="a sweep")
         if self.watch is not None:
-            self.watch.look(task, living() - self.others)
+            self.watch.look(task, () if task is None else living() - self.others)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Nothing here may raise: trio would log it and count no more."""

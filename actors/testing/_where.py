@@ -5,13 +5,14 @@
    of the runtime that waits, then what of trio or another library it waits in.
 """
 
+import gc
 import sysconfig
 from collections.abc import Iterable, Iterator
 from functools import cache
 from os import sep
 from pathlib import Path
 from types import FrameType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
 import trio
@@ -19,6 +20,7 @@ import trio
 import actors
 import protocol
 from actors._calls import CallNode
+from actors._grace import _watched
 from actors._node import Node, current
 from actors._run_node import RunNode
 from actors.graph._work import GraphNode
@@ -26,8 +28,11 @@ from actors.graph._work import GraphNode
 STACK_MAX = 8
 """Frames of the user's that are kept of each task: enough to see who called."""
 
+TASKS_MAX = 200
+"""Tasks that are looked at in one moment; each takes some microseconds."""
+
 SPOTS_MAX = 40
-"""Tasks that are kept of one moment; of ten thousand that wait nobody reads more."""
+"""Tasks that are kept of them, those in lines of the user's first."""
 
 Kind: TypeAlias = Literal[
     "request", "tool", "node", "child", "person", "run", "scenario"
@@ -79,6 +84,12 @@ class Scene:
     open: tuple[str, ...]
     """Requests, calls and children that have no end yet."""
 
+    @property
+    def in_users_code(self) -> list[Spot]:
+        """Tasks that wait in lines of the user's, tools and nodes first."""
+        spots = self.others if self.spot is None else (self.spot, *self.others)
+        return sorted((spot for spot in spots if spot.stack), key=_rank)
+
 
 def scene_of(
     task: trio.lowlevel.Task | None,
@@ -94,44 +105,96 @@ def scene_of(
     """
     others = [each for each in tasks if each is not task]
     others.sort(key=lambda each: each.name)  # trio keeps them in a set
+    spots = sorted(map(spot_of, others[:TASKS_MAX]), key=_rank)
     return Scene(
         spot=None if task is None else spot_of(task),
-        others=tuple(spot_of(each) for each in others[:SPOTS_MAX]),
+        others=tuple(spots[:SPOTS_MAX]),
         open=tuple(line for run in runs if not run.ended for line in _open(run)),
     )
+
+
+def _rank(spot: Spot) -> tuple[bool, bool]:
+    """Lines of the user's come first, those of tools and nodes before others."""
+    return not spot.stack, spot.kind not in ("tool", "node")
 
 
 def spot_of(task: trio.lowlevel.Task) -> Spot:
     """Where a task waits."""
     stack: list[Frame] = []
     runtime: Frame | None = None
-    waits_in = ""
-    for frame, line in task.iter_await_frames():
+    waits_in, is_kits = "", False
+    for frame in _frames(task.coro):
         whose = _whose(frame.f_code.co_filename)
         if whose == "runtime":
-            runtime, waits_in = _frame(frame, line), ""
+            runtime, waits_in = _frame(frame), ""
         elif whose == "user":
-            stack.append(_frame(frame, line))
+            stack.append(_frame(frame))
             waits_in = ""
+        elif whose == "kit":
+            is_kits = True
         elif not waits_in:
             waits_in = _library_call(frame)
     node = task.context.get(current)
+    own_name = "the scenario" if is_kits else f"task {short_name(task.name)}"
     return Spot(
         kind=_kind(node),
-        who=f"task {task.name}" if node is None else _who(node),
+        who=own_name if node is None else _who(node),
         stack=tuple(stack[-STACK_MAX:]),
         runtime=runtime,
         waits_in=waits_in,
     )
 
 
-def _frame(frame: FrameType, line: int) -> Frame:
-    return Frame(frame.f_code.co_filename, line, frame.f_code.co_qualname)
+def _frames(waits: Any) -> Iterator[FrameType]:
+    """The frames that a coroutine waits in, the outermost first.
+
+    Unlike `trio.lowlevel.Task.iter_await_frames` it goes on into the coroutine of a
+    call, which the runtime steps by hand so that it may clean up.
+    """
+    while waits is not None:
+        frame: FrameType | None = None
+        for kind in ("cr", "gi", "ag"):
+            if hasattr(waits, f"{kind}_frame"):
+                frame = getattr(waits, f"{kind}_frame")
+                waits = getattr(waits, _AWAITED[kind])
+                break
+        else:
+            waits = _wrapped(waits)
+        if frame is not None:
+            yield frame
+            if frame.f_code is _watched.__code__:
+                waits = frame.f_locals.get("work")
+
+
+_AWAITED = {"cr": "cr_await", "gi": "gi_yieldfrom", "ag": "ag_await"}
+
+
+def _wrapped(waits: object) -> object:
+    """What Python has wrapped to await it; no attribute of the wrapper names it."""
+    if type(waits).__name__ not in _WRAPPERS:
+        return None
+    for inner in gc.get_referents(waits):
+        if hasattr(inner, "ag_frame") or hasattr(inner, "cr_frame"):
+            return inner
+    return None
+
+
+_WRAPPERS = ("async_generator_asend", "async_generator_athrow", "coroutine_wrapper")
+
+
+def _frame(frame: FrameType) -> Frame:
+    code = frame.f_code
+    return Frame(code.co_filename, frame.f_lineno, short_name(code.co_qualname))
+
+
+def short_name(qualname: str) -> str:
+    """The name of a function without those that it stands in."""
+    return qualname.rpartition("<locals>.")[2]
 
 
 def _library_call(frame: FrameType) -> str:
     library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return f"{library} {frame.f_code.co_qualname}"
+    return f"{library} {short_name(frame.f_code.co_qualname)}"
 
 
 def _below(*folders: str | None) -> tuple[str, ...]:
@@ -207,4 +270,4 @@ def _open(run: RunNode) -> Iterator[str]:
         yield f"request of {_name(run)} to {model}"
     for below in run.children:
         if isinstance(below, CallNode) and not below.ended:
-            yield _who(below) + ("" if below.has_begun else ", not begun")
+            yield _who(below) + ("" if below.has_begun else " (not begun)")
