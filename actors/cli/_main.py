@@ -3,6 +3,7 @@
 import click
 
 from ._doctor import doctor
+from ._experiment import experiment
 from ._fleet import fleet
 from ._report import report
 from ._salvage import salvage_command
@@ -17,6 +18,7 @@ def main() -> None:
 
 
 main.add_command(doctor)
+main.add_command(experiment)
 main.add_command(salvage_command)
 main.add_command(show)
 main.add_command(fleet)

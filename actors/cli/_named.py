@@ -3,7 +3,7 @@
 import importlib
 import os
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from actors import Agent
 
@@ -42,13 +42,21 @@ def named(text: str, what: str) -> object:
     """
     module, name = _found(text, what)
     if not hasattr(module, name):
-        public = [key for key in vars(module) if not key.startswith("_")]
         raise ValueError(
-            f"there is no {name!r} in module {module.__name__!r}: it has "
-            f"{', '.join(public) or 'nothing'}"
+            f"there is no {name!r} in module {module.__name__!r}: its own functions "
+            f"and agents are {', '.join(_own(module)) or 'none'}"
         )
     found: object = getattr(module, name)
     return found
+
+
+def _own(module: ModuleType) -> list[str]:
+    return [
+        key
+        for key, value in vars(module).items()
+        if isinstance(value, Agent)
+        or (isinstance(value, FunctionType) and value.__module__ == module.__name__)
+    ]
 
 
 def _found(text: str, what: str) -> tuple[ModuleType, str]:

@@ -183,13 +183,18 @@ def used(usage: Usage) -> str:
 def models_of(agent: Agent) -> list[Model]:
     """The models of an agent and of its subagents, one for each gate."""
     found: dict[str, Model] = {}
-    seen: set[int] = set()
+    for each in team_of(agent):
+        found.setdefault(each.model.key or each.model.name, each.model)
+    return list(found.values())
+
+
+def team_of(agent: Agent) -> list[Agent]:
+    """An agent and its subagents, and theirs."""
+    found: dict[int, Agent] = {}
     waiting = [agent]
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        found.setdefault(each.model.key or each.model.name, each.model)
-        waiting += [t.fn.agent for t in each.tools if isinstance(t.fn, RunAgent)]
+        if id(each) not in found:
+            found[id(each)] = each
+            waiting += [t.fn.agent for t in each.tools if isinstance(t.fn, RunAgent)]
     return list(found.values())
