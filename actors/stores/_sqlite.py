@@ -22,7 +22,8 @@ class SQLiteStore(TableStore):
             ``"relaxed"``: when it survives the end of the process.
 
     Raises:
-        ValueError: there is no such durability.
+        ValueError: there is no such durability, or the path is ``":memory:"``, which
+            would be another database for each connection.
         OSError: the file cannot be opened.
         StoreDamaged: it is no SQLite file, or one of another version.
     """
@@ -31,6 +32,11 @@ class SQLiteStore(TableStore):
         from . import _sqlite_file as sqlite
 
         full, place = is_full(durability), Path(path)
+        if str(place) == ":memory:":
+            raise ValueError(
+                "cannot keep States in ':memory:', which no connection shares: use "
+                "MemoryStore()"
+            )
         sqlite.connect(place, full=full).close()
         self._writer = Writer(
             "callboard-sqlite", partial(sqlite.SQLiteCommitter, place, full=full)

@@ -127,6 +127,11 @@ def test_a_closed_store_refuses_to_save(tmp_path: Path) -> None:
         store.save(State())
 
 
+def test_a_database_in_memory_is_refused_with_the_store_to_take() -> None:
+    with pytest.raises(ValueError, match=r"use MemoryStore\(\)"):
+        SQLiteStore(":memory:")
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"gone.*states\.db"):
         SQLiteStore(tmp_path / "gone" / "states.db")
