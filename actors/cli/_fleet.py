@@ -22,6 +22,7 @@ from ._alone import alone_on
 from ._console import console_of
 from ._crew import Fleet, Plan
 from ._named import named_agent
+from ._numbers import DOLLARS, SECONDS
 from ._results import Spool
 from ._shift import Shift
 from ._tasks import BadLine, Task, read_tasks
@@ -34,7 +35,6 @@ _BAD_LINES_MAX = 20
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _GIVEN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_SECONDS = click.FloatRange(0, min_open=True)
 
 
 @click.command()
@@ -51,11 +51,11 @@ _SECONDS = click.FloatRange(0, min_open=True)
 )
 @click.option("--model", help="A model in place of the agent's own.")
 @click.option("--base-url", help="Where that model is.")
-@click.option("--max-cost", type=click.FloatRange(0), help="Dollars, for all tasks.")
+@click.option("--max-cost", type=DOLLARS, help="Dollars, for all tasks.")
 @click.option("--max-requests", type=click.IntRange(0), help="Requests, for all tasks.")
 @click.option("--max-tokens", type=click.IntRange(0), help="Tokens, for all tasks.")
-@click.option("--timeout-s", type=_SECONDS, help="Seconds for each task.")
-@click.option("--deadline-s", type=_SECONDS, help="Seconds for all tasks.")
+@click.option("--timeout-s", type=SECONDS, help="Seconds for each task.")
+@click.option("--deadline-s", type=SECONDS, help="Seconds for all tasks.")
 @click.option("--retry-failed", is_flag=True, help="Run failed and stopped ones again.")
 @click.option("--report", type=_FILE, help="Write an HTML report there, too.")
 @click.option("--quiet", is_flag=True, help="Show faults only.")

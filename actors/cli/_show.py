@@ -30,7 +30,13 @@ _RESULT_CHARACTERS_MAX = 2_000
     "--phase", type=click.Choice(["idle", "thinking", "calling"]), help="Only these."
 )
 @click.option("--finished/--open", default=None, help="Only finished ones, or others.")
-@click.option("--limit", default=50, show_default=True, help="How many rows at most.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="How many rows at most.",
+)
 def show(
     store: Store, state_id: str | None, limit: int, finished: bool | None, **asked: Any
 ) -> None:

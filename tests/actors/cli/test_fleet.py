@@ -272,6 +272,14 @@ def test_an_agent_that_is_none_is_a_fault_of_usage_and_nothing_is_made(
         ('{"id":"a","prompt":"p"}\n', ("--base-url", "http://x"), "give both"),
         ('{"id":"a","prompt":"p"}\n', ("--model", "unheard-of"), "names no model"),
         ('{"id":"a","prompt":"p"}\n', ("--timeout-s", "0"), "--timeout-s"),
+        *(
+            ('{"id":"a","prompt":"p"}\n', (option, number), option)
+            for option in ("--timeout-s", "--deadline-s", "--max-cost")
+            for number in ("nan", "inf", "-inf", "-1")
+        ),
+        ('{"id":"a","prompt":"p"}\n', ("--max-requests", "-1"), "--max-requests"),
+        ('{"id":"a","prompt":"p"}\n', ("--max-tokens", "nan"), "--max-tokens"),
+        ('{"id":"a","prompt":"p"}\n', ("--max-running", "0"), "--max-running"),
         ('{"id":"a","prompt":"p"}\n', ("--store", "tasks.jsonl"), "StoreDamaged"),
     ],
 )
