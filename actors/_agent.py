@@ -169,9 +169,9 @@ class Agent:
             BaseException: what left the run, the very exception.
         """
         _settings.check_loop(self.loop, wanted_async=True)
-        return await self.run_as_asked(as_state(prompt_or_state))
+        return await self._run_as_asked(as_state(prompt_or_state))
 
-    async def run_as_asked(self, state: State, plain: PlainBody | None = None) -> Any:
+    async def _run_as_asked(self, state: State, plain: PlainBody | None = None) -> Any:
         """Run where this was called: joined, below a call, or on its own."""
         supervisor = around.get()
         if supervisor is None:
@@ -181,7 +181,7 @@ class Agent:
             return await self._run_here(supervisor, state, plain, alone=False)
         node = RunNode.root(supervisor, self, state)
         node.plain = plain
-        supervisor.spawn(node, self.drive, node)
+        supervisor._spawn(node, self._drive, node)
         await node.wait_or_stop(self.grace_s)
         return node.result()
 
@@ -197,12 +197,12 @@ class Agent:
                 await drive(self, node)
         finally:
             current.reset(token)
-            supervisor.forget(node)
+            supervisor._forget(node)
         if isinstance(node.error, trio.Cancelled):
             await trio.lowlevel.checkpoint_if_cancelled()
         return node.result()
 
-    def drive(self, node: RunNode) -> Awaitable[None]:
+    def _drive(self, node: RunNode) -> Awaitable[None]:
         """Run a node of the tree in this task; raises only a cancel."""
         return drive(self, node)
 
@@ -221,7 +221,7 @@ class Agent:
         state = as_state(prompt_or_state)
         return run_from_plain(self, state, self.loop or default_loop)
 
-    def run_loop(self, node: RunNode) -> Awaitable[Any]:
+    def _run_loop(self, node: RunNode) -> Awaitable[Any]:
         """Do what the loop says, in this task or in the plain thread that asked."""
         if node.plain is not None:
             return node.plain(self, node.state)
@@ -277,11 +277,11 @@ class Agent:
         mine = run_of(state)
         if mine is not None and mine.is_here():
             if value.open is not None:
-                await self.settle_calls(mine)
+                await self._settle_calls(mine)
             return
         async with step_of(self, state) as node:
             try:
-                await self.settle_calls(node)
+                await self._settle_calls(node)
             except QuestionsLeftOpen as left:
                 if node.beside is None:
                     raise  # the run hears of it, and stops
@@ -291,7 +291,7 @@ class Agent:
         """The same as `ause_tools`, from plain code."""
         from_plain(self.ause_tools, state, grace_s=self.grace_s)
 
-    async def settle_calls(self, node: RunNode) -> None:
+    async def _settle_calls(self, node: RunNode) -> None:
         """Give every call that is pending in the node's State its result."""
         calls = value_of_state(node.state).pending
         if node.calls is not None:
@@ -376,16 +376,16 @@ class Agent:
         """Run every prompt on this agent; see `afan_out`."""
         return await afan_out(self, prompts, **options)
 
-    def bind_store(self, node: RunNode) -> None:
+    def _bind_store(self, node: RunNode) -> None:
         """Bind the State to this agent's store, or to the one above."""
         store = self.store if self.store is not None else node.store_above()
         if store is not None and library_of(node.state) is not store:
             bind(node.state, store)
 
-    def inherited(self, name: str, above: RunNode | None) -> Any:
+    def _inherited(self, name: str, above: RunNode | None) -> Any:
         """Who looks on, or is asked: as set here, or as in the run above."""
         return _settings.inherited(getattr(self, name), above, name)
 
-    def dispatch_to(self, supervisor: Supervisor, reporter: Reporter) -> Dispatch:
+    def _dispatch_to(self, supervisor: Supervisor, reporter: Reporter) -> Dispatch:
         """What carries events to a reporter of any run below this supervisor."""
-        return dispatch_to(reporter, supervisor.dispatches, supervisor.at_close)
+        return dispatch_to(reporter, supervisor._dispatches, supervisor._at_close)

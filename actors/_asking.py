@@ -115,7 +115,7 @@ class _Asking:
         """Put questions to the human."""
         for question in questions:
             scope = self._scopes[question.id] = trio.CancelScope()
-            self._run.supervisor.background(self._put, question, scope)
+            self._run.supervisor._background(self._put, question, scope)
 
     async def wait_answered(self, questions: Sequence[Question]) -> None:
         """Wait until none of them is open; what the human raises is raised here."""

@@ -77,7 +77,7 @@ def start_child(agent: "Agent", prompt_or_state: str | State) -> Run:
     if in_trio_run():
         return _start(call, agent, prompt_or_state)
     return trio.from_thread.run_sync(
-        _start, call, agent, prompt_or_state, trio_token=call.supervisor.token
+        _start, call, agent, prompt_or_state, trio_token=call.supervisor._token
     )
 
 
@@ -105,7 +105,7 @@ def _start(call: CallNode, agent: "Agent", prompt_or_state: str | State) -> Run:
     call.add_child(child.id, state)
     send(run.state, StartChild(begun))
     child.on_end = partial(background.child_ended, begun)
-    run.supervisor.spawn(child, _begin, run.state, agent, child)
+    run.supervisor._spawn(child, _begin, run.state, agent, child)
     return Run(child)
 
 
@@ -117,7 +117,7 @@ async def _begin(owner: State, agent: "Agent", child: RunNode) -> None:
     except BaseException as error:  # noqa: BLE001 - kept for whoever waits
         child.error = error
     else:
-        await agent.drive(child)
+        await agent._drive(child)
 
 
 async def resume_children(run: RunNode) -> None:
@@ -181,7 +181,7 @@ def _runs_again(
     child.before = _used_before(begun, state)
     adopt_child(run.state, state)
     child.on_end = partial(background.child_ended, begun)
-    run.supervisor.spawn(child, agent.drive, child)
+    run.supervisor._spawn(child, agent._drive, child)
     return True
 
 
@@ -214,7 +214,7 @@ class Background(Node):
         super().__init__(run.supervisor, above, run.id)
         self.run = run
         if above is None:
-            run.supervisor.roots[self] = None
+            run.supervisor._roots[self] = None
 
     def follow(self, run: RunNode) -> None:
         """Children take after this run, the latest of the State."""
@@ -259,7 +259,7 @@ class Background(Node):
         node: Node | None = self
         while isinstance(node, Background) and not node.children:
             above = node.parent
-            node.supervisor.forget(node)
+            node.supervisor._forget(node)
             node = above
 
 
@@ -269,7 +269,7 @@ def run_again(run: RunNode) -> None:
     A run on its own is not run again, and neither is a graph, which has no model.
     """
     state = run.state
-    if run.is_alone or run.supervisor.closed or not is_agent(run.agent):
+    if run.is_alone or run.supervisor._closed or not is_agent(run.agent):
         return
     if state.finished or state.closed:
         return
@@ -279,7 +279,7 @@ def run_again(run: RunNode) -> None:
     again.carried = run.carried
     if isinstance(run.background, Background):
         run.background.run = again
-    run.supervisor.spawn(again, run.agent.drive, again)
+    run.supervisor._spawn(again, run.agent._drive, again)
 
 
 def end_of(begun: ChildStart, child: RunNode) -> ChildEnd:

@@ -51,7 +51,7 @@ class CallNode(Node):
         place: int = 0,
     ) -> None:
         super().__init__(supervisor, parent, call.id)
-        supervisor.adopt(self)
+        supervisor._adopt(self)
         self.state = state
         self.call = call
         self.place = place
@@ -132,7 +132,7 @@ class CallNode(Node):
         """Its thread works on without it: name it, as nobody can stop a thread."""
         reason = None if self.stop is None else self.stop.reason
         left = Unstopped(path=self.path, call_id=self.id, reason=reason)
-        self.supervisor.unstopped.append(left)
+        self.supervisor._unstopped.append(left)
 
     def take_time_again(self) -> None:
         """A time-out was heard: whatever the call does next has its own time."""

@@ -37,11 +37,11 @@ def close_driven(run: "RunNode", reason: str | None) -> None:
 
 
 def _stop(run: "RunNode", stop: Stop) -> None:
-    if in_trio_run() and current_trio_token() is run.supervisor.token:
+    if in_trio_run() and current_trio_token() is run.supervisor._token:
         run.stop_tree(stop)
     else:
         with suppress(trio.RunFinishedError):
-            run.supervisor.token.run_sync_soon(run.stop_tree, stop)
+            run.supervisor._token.run_sync_soon(run.stop_tree, stop)
 
 
 def close_open(

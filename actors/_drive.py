@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 async def drive(agent: "Agent", node: RunNode) -> None:
     """Run the State of ``node``; its answer, or what left the run, ends up there."""
-    place = node.supervisor.places if node.parent is None else None
+    place = node.supervisor._places if node.parent is None else None
     try:
         if place is not None:
             await place.acquire_on_behalf_of(node)
@@ -88,7 +88,7 @@ async def _begins_again(node: RunNode) -> bool:
 
 def give_back(node: RunNode) -> None:
     """Give back the place of a run, if it has one."""
-    places = node.supervisor.places
+    places = node.supervisor._places
     if places is not None:
         # Asking first would copy the list of all that have one.
         with suppress(RuntimeError):
@@ -132,7 +132,7 @@ async def _whole_run(agent: "Agent", node: RunNode) -> None:
 
 
 async def _loop(agent: "Agent", node: RunNode) -> None:
-    node.answer = await agent.run_loop(node)
+    node.answer = await agent._run_loop(node)
     if node.children:
         await wait_for_background(node)
 
@@ -160,12 +160,12 @@ async def _begin(agent: "Agent", node: RunNode) -> None:
             tell(node, child)
         snapshot = state.snapshot()
         tell(node, RunStart(path=node.path, snapshot=snapshot, agent=agent.name))
-    agent.bind_store(node)
+    agent._bind_store(node)
     # The first request saves the start with itself: nothing has been done before it.
     if value_of_state(state).open is not None:
         if is_stored(state):
             await save(state)
-        await agent.settle_calls(node)
+        await agent._settle_calls(node)
 
 
 def deadline(node: RunNode) -> AbstractContextManager[None]:
@@ -196,10 +196,10 @@ def _deadlines(node: RunNode) -> Generator[None]:
     supervisor = node.supervisor
     with ExitStack() as stack:
         if node.parent is None or node.parent.supervisor is not supervisor:
-            for account in supervisor.accounts:
-                stack.enter_context(_until(node, account, supervisor.started_at))
+            for account in supervisor._accounts:
+                stack.enter_context(_until(node, account, supervisor._started_at))
         if node.own_account is not None:
-            stack.enter_context(_until(node, node.own_account, supervisor.time()))
+            stack.enter_context(_until(node, node.own_account, supervisor._time()))
         yield
 
 

@@ -135,7 +135,7 @@ class _Fan:
             return
         self._running[node] = (index, prompt)
         node.on_end = self._ended
-        self.supervisor.spawn(node, self.agent.drive, node, lane=self._lane)
+        self.supervisor._spawn(node, self.agent._drive, node, lane=self._lane)
 
     def _ended(self, ended: Node) -> None:
         assert isinstance(ended, RunNode), "a fan starts runs"

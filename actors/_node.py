@@ -136,7 +136,7 @@ class Node:
         time than this stop gives. What has not ended when the grace is over is given
         up by the supervisor, which names it.
         """
-        latest = self.supervisor.time() + stop.grace_s
+        latest = self.supervisor._time() + stop.grace_s
         todo: list[Node] = [self]
         while todo:
             node = todo.pop()
@@ -156,10 +156,10 @@ class Node:
 
         The earliest of the times that a node was given counts.
         """
-        until = self.supervisor.time() + grace_s
+        until = self.supervisor._time() + grace_s
         if self.until is None or until < self.until:
             self.until = until
-            self.supervisor.watch(self, until)
+            self.supervisor._watch(self, until)
         return self.until
 
     def cancel(self, stop: Stop) -> None:

@@ -150,7 +150,7 @@ class Run:
         if grace_s is not None:
             check_grace(grace_s)
         node = self._node
-        seen = len(node.supervisor.unstopped)
+        seen = len(node.supervisor._unstopped)
         if not node.ended:
             node.outcome = outcome
         self.cancel_nowait(reason, grace_s=grace_s)
@@ -158,7 +158,7 @@ class Run:
         if node.background is not None:
             await node.background.wait_ended()
         depth = len(node.path) - 1
-        deaf = [u.path for u in node.supervisor.unstopped[seen:]]
+        deaf = [u.path for u in node.supervisor._unstopped[seen:]]
         return CancelReport(
             reason=reason,
             unstopped=tuple(p for p in deaf if len(p) > depth and p[depth] == node.id),
@@ -204,7 +204,7 @@ def picture(nodes: Iterable[Node]) -> tuple[TreeNode, ...]:
         path = (*above, node.id)
         if isinstance(node, RunNode):
             usage = node.state.usage.since(node.before)
-            age = node.supervisor.time() - node.started_at
+            age = node.supervisor._time() - node.started_at
             found.append(
                 TreeNode(
                     id=node.id,

@@ -53,12 +53,12 @@ class Runner(Protocol):
     def permissions(self) -> Any: ...
     @property
     def busy(self) -> str: ...
-    def inherited(self, name: str, above: "RunNode | None") -> Any: ...
-    def dispatch_to(self, supervisor: "Supervisor", reporter: Any) -> Any: ...
+    def _inherited(self, name: str, above: "RunNode | None") -> Any: ...
+    def _dispatch_to(self, supervisor: "Supervisor", reporter: Any) -> Any: ...
     async def fan_out(
         self, prompts: Iterable[str], **options: Any
     ) -> tuple[Any, ...]: ...
-    def drive(self, node: "RunNode") -> Awaitable[None]: ...
+    def _drive(self, node: "RunNode") -> Awaitable[None]: ...
 
 
 def run_above(node: Node | None) -> "RunNode | None":
@@ -108,14 +108,14 @@ class RunNode(Node):
         state: State,
         above: "RunNode | None" = None,
     ) -> None:
-        supervisor.check_open()  # before the parent takes what would never end
+        supervisor._check_open()  # before the parent takes what would never end
         owner = parent if isinstance(parent, CallNode) else None
         if parent is not None and self.counted:
             reserve_child(parent.accounts, parent.depth + 1)
         super().__init__(supervisor, parent, state.id)
         if parent is not None and self.counted:
             self.depth = parent.depth + 1
-        supervisor.adopt(self)
+        supervisor._adopt(self)
         if agent.limits is not None:
             account = Account(agent.limits, state.id, self.depth)
             self.accounts = (*self.accounts, account)
@@ -123,7 +123,7 @@ class RunNode(Node):
         self.state = state
         self.call = owner
         self.origin = owner
-        self.started_at = supervisor.time()
+        self.started_at = supervisor._time()
         self.before = state.usage
         self.total = self.before
         self._inherit(run_above(parent) if above is None else above)
@@ -146,8 +146,8 @@ class RunNode(Node):
                 self.levels = (*self.levels, agent.permissions)
             self.granted = above.granted
             self.deadlines = above.deadlines
-        self.human = agent.inherited("human", above)
-        self.reporter = agent.inherited("reporter", above)
+        self.human = agent._inherited("human", above)
+        self.reporter = agent._inherited("reporter", above)
         self._hear(above)
         self.is_judged = self.levels != (None,)
 
@@ -159,7 +159,7 @@ class RunNode(Node):
         sinks = [sink for sink in self.audience if sink is not self.dispatch]
         self.dispatch = None
         if self.reporter is not None:
-            self.dispatch = self.agent.dispatch_to(self.supervisor, self.reporter)
+            self.dispatch = self.agent._dispatch_to(self.supervisor, self.reporter)
             sinks.append(self.dispatch)
         self.audience = tuple(sinks)
 

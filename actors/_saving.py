@@ -44,7 +44,7 @@ def save_soon(supervisor: "Supervisor", state: State) -> None:
     the next save point.
     """
     if is_stored(state):
-        supervisor.background(_save_beside, state, supervisor.grace_s)
+        supervisor._background(_save_beside, state, supervisor._grace_s)
 
 
 async def _save_beside(state: State, bound_s: float) -> None:

@@ -46,13 +46,13 @@ async def step_of(agent: "Agent", state: State) -> AsyncGenerator[RunNode, None]
     token = current.set(own)
     try:
         own.stand_beside(node)
-        agent.bind_store(own)
+        agent._bind_store(own)
         with own.scope:
             yield own
     finally:
         current.reset(token)
         own.release()
-        supervisor.forget(own)
+        supervisor._forget(own)
     if own.scope.cancelled_caught:
         raise _stopped(own)
 

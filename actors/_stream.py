@@ -141,7 +141,7 @@ async def _reading(
     stream = Stream(node)
     node.audience = (*node.audience, stream)
     node.on_end = stream.end
-    supervisor.spawn(node, agent.drive, node)
+    supervisor._spawn(node, agent._drive, node)
     try:
         yield stream
     finally:

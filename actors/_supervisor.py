@@ -79,20 +79,22 @@ class Supervisor:
         grace_s: float,
         threads: int,
     ) -> None:
-        self.id = new_id()
-        self.nursery = nursery
-        self.grace_s = grace_s
-        self.started_at = trio.current_time()
-        self.token = trio.lowlevel.current_trio_token()
-        self.threads = ThreadSlots(threads)
-        self.places = None if max_running is None else trio.CapacityLimiter(max_running)
-        self.roots: dict[Node, None] = {}
-        self.audience: Audience = ()
-        self.accounts = () if limits is None else (Account(limits, self.id, 0),)
-        self.unstopped: list[Unstopped] = []
-        self.at_close: list[Callable[[], Awaitable[None]]] = []
-        self.closed = False
-        self.dispatches: dict[int, Any] = {}
+        self._id = new_id()
+        self._nursery = nursery
+        self._grace_s = grace_s
+        self._started_at = trio.current_time()
+        self._token = trio.lowlevel.current_trio_token()
+        self._threads = ThreadSlots(threads)
+        self._places = (
+            None if max_running is None else trio.CapacityLimiter(max_running)
+        )
+        self._roots: dict[Node, None] = {}
+        self._audience: Audience = ()
+        self._accounts = () if limits is None else (Account(limits, self._id, 0),)
+        self._unstopped: list[Unstopped] = []
+        self._at_close: list[Callable[[], Awaitable[None]]] = []
+        self._closed = False
+        self._dispatches: dict[int, Any] = {}
         self._tasks = 0
         self._all_done: trio.Event | None = None
         self._late: list[tuple[float, int, Node]] = []
@@ -127,7 +129,7 @@ class Supervisor:
         node = RunNode.root(self, agent, prompt_or_state)
         if restart is not None:
             node.restarts = Restarts(restart)
-        self.spawn(node, agent.drive, node)
+        self._spawn(node, agent._drive, node)
         return Run(node)
 
     async def map(
@@ -142,12 +144,12 @@ class Supervisor:
 
     def tree(self) -> tuple[TreeNode, ...]:
         """A frozen picture of every run, roots first, in order of starting."""
-        return picture(self.roots)
+        return picture(self._roots)
 
     def questions(self) -> tuple[Question, ...]:
         """Every question that waits for an answer, anywhere in the tree."""
         found: list[Question] = []
-        for root in self.roots:
+        for root in self._roots:
             for node in subtree(root):
                 if isinstance(node, RunNode):
                     found += node.state.questions
@@ -155,43 +157,43 @@ class Supervisor:
 
     def statistics(self) -> SupervisorStatistics:
         """A frozen picture of what runs now."""
-        nodes = [node for root in self.roots for node in subtree(root)]
+        nodes = [node for root in self._roots for node in subtree(root)]
         runs = sum(1 for node in nodes if isinstance(node, RunNode))
         calls = sum(1 for node in nodes if node.call_id is not None)
-        waiting = 0 if self.places is None else self.places.statistics().tasks_waiting
+        waiting = 0 if self._places is None else self._places.statistics().tasks_waiting
         return SupervisorStatistics(
             runs=runs,
             calls=calls,
             waiting=waiting,
             started=self._started,
-            threads=self.threads.in_use,
-            unstopped=tuple(self.unstopped),
+            threads=self._threads.in_use,
+            unstopped=tuple(self._unstopped),
         )
 
     # For the runtime
 
-    def time(self) -> float:
+    def _time(self) -> float:
         """The trio clock, in seconds."""
         return trio.current_time()
 
-    def check_open(self) -> None:
+    def _check_open(self) -> None:
         """Refuse a new run once the block of this has been left.
 
         Raises:
             RuntimeError: it has.
         """
-        if self.closed:
+        if self._closed:
             raise RuntimeError("this supervisor is closed and takes no new runs")
 
-    def adopt(self, node: Node) -> None:
+    def _adopt(self, node: Node) -> None:
         """Take a node into the tree; one without a parent becomes a root."""
         self._started += 1
         if node.parent is None or node.parent.supervisor is not self:
-            node.accounts = (*node.accounts, *self.accounts)
-            node.audience = (*node.audience, *self.audience)
-            self.roots[node] = None
+            node.accounts = (*node.accounts, *self._accounts)
+            node.audience = (*node.audience, *self._audience)
+            self._roots[node] = None
 
-    def spawn(
+    def _spawn(
         self,
         node: Node,
         work: Callable[..., Awaitable[None]],
@@ -209,23 +211,23 @@ class Supervisor:
         """
         self._start((node, work, args), lane)
 
-    def background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
+    def _background(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
         """Run ``work`` as a task that leaving the supervisor waits for."""
         self._start((None, work, args), None)
 
-    def background_in(
+    def _background_in(
         self, lane: "Lane", work: Callable[..., Awaitable[None]], *args: Any
     ) -> None:
-        """The same as `background`, in the order of a lane and with its context."""
+        """The same as `_background`, in the order of a lane and with its context."""
         self._start((None, work, args), lane)
 
     def _start(self, job: "Job", lane: "Lane | None") -> None:
         self._tasks += 1
         if lane is None:
-            self.nursery.start_soon(self._task, job, lane)
+            self._nursery.start_soon(self._task, job, lane)
         else:
             lane.waiting.append(job)
-            lane.context.run(self.nursery.start_soon, self._task, job, lane)
+            lane.context.run(self._nursery.start_soon, self._task, job, lane)
 
     async def _task(self, job: "Job", lane: "Lane | None") -> None:
         """All of a task in one frame: every await of the work goes through it."""
@@ -243,33 +245,33 @@ class Supervisor:
                     await begun
         finally:
             if node is not None:
-                self.forget(node)
+                self._forget(node)
             self._tasks -= 1
             if not self._tasks and self._all_done is not None:
                 self._all_done.set()
 
-    def forget(self, node: Node) -> None:
+    def _forget(self, node: Node) -> None:
         """Nothing of the node runs any more: it has ended, whatever happened."""
         node.end()
-        self.roots.pop(node, None)
+        self._roots.pop(node, None)
 
-    def watch(self, node: Node, until: float) -> None:
+    def _watch(self, node: Node, until: float) -> None:
         """Give the node up when it has not ended at this time."""
         row = (until, next(self._order), node)
         heappush(self._late, row)
         if self._watcher is None:
             self._watcher = trio.CancelScope(shield=True)
-            self.nursery.start_soon(self._watch, self._watcher)
+            self._nursery.start_soon(self._watch_late, self._watcher)
         elif self._late[0] is row:
             self._earlier.set()
 
-    async def _watch(self, scope: trio.CancelScope) -> None:
+    async def _watch_late(self, scope: trio.CancelScope) -> None:
         with scope:
             while self._late:
                 self._earlier = trio.Event()
                 with trio.move_on_at(self._late[0][0]):
                     await self._earlier.wait()
-                now = self.time()  # whose time is over later has steps of its own
+                now = self._time()  # whose time is over later has steps of its own
                 for _ in range(STEPS_TO_END):
                     await trio.lowlevel.checkpoint()
                 self._give_up_late(now)
@@ -294,39 +296,39 @@ class Supervisor:
         """Report what did not stop; not who waited for it, or had not begun."""
         if node.has_begun and not node.has_deaf:
             reason = None if node.stop is None else node.stop.reason
-            self.unstopped.append(
+            self._unstopped.append(
                 Unstopped(path=node.path, call_id=node.call_id, reason=reason)
             )
         if node.parent is not None and node.has_begun:
             node.parent.has_deaf = True
 
-    async def stop_all(self, stop: Stop) -> None:
+    async def _stop_all(self, stop: Stop) -> None:
         """Stop every root, the last started first, and wait until all have ended."""
-        for root in reversed(tuple(self.roots)):
+        for root in reversed(tuple(self._roots)):
             root.stop_tree(stop)
         with trio.CancelScope(shield=True):
-            await self.wait_idle()
+            await self._wait_idle()
 
-    async def wait_idle(self) -> None:
+    async def _wait_idle(self) -> None:
         """Wait until nothing runs below any more."""
-        while self.roots:
+        while self._roots:
             # Not the first of the dict each time: what was deleted before it costs.
-            todo = deque(self.roots)
+            todo = deque(self._roots)
             while todo:
                 root = todo.popleft()
                 await root.wait_ended()
-                self.roots.pop(root, None)
+                self._roots.pop(root, None)
 
-    async def close(self) -> None:
+    async def _close(self) -> None:
         """Take no more runs, wait for the last task, close what was opened here."""
         with trio.CancelScope(shield=True):
-            self.closed = True
+            self._closed = True
             if self._tasks:
                 self._all_done = trio.Event()
                 await self._all_done.wait()
             if self._watcher is not None:
                 self._watcher.cancel()
-            for close in reversed(self.at_close):
+            for close in reversed(self._at_close):
                 await close()
 
 
@@ -376,16 +378,16 @@ async def open_supervisor(
         supervisor = Supervisor(nursery, limits, max_running, grace_s, threads)
         token = around.set(supervisor)
         hold_clients()
-        supervisor.at_close.append(close_clients)
+        supervisor._at_close.append(close_clients)
         try:
             yield supervisor
-            await supervisor.wait_idle()
+            await supervisor._wait_idle()
         except BaseException as error:  # noqa: BLE001 - it goes on below, ungrouped
             caught = error
-            await supervisor.stop_all(_stop_for(error, grace_s))
+            await supervisor._stop_all(_stop_for(error, grace_s))
         finally:
             around.reset(token)
-            await supervisor.close()
+            await supervisor._close()
     if caught is not None:
         raise caught
 

@@ -155,7 +155,7 @@ def _refuse_on_trio(fn: Callable[..., Any]) -> None:
 def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply, grace_s: float) -> Any:
     node = current.get()
     scope = trio.CancelScope()
-    slots = None if node is None else node.supervisor.threads
+    slots = None if node is None else node.supervisor._threads
 
     async def task() -> None:
         lent = slots is not None and slots.lend(node)
@@ -170,9 +170,9 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply, grace_s: float)
     if node is None:
         token = _background.spawn(copy_context(), task)
     else:
-        token = node.supervisor.token
+        token = node.supervisor._token
         context = copy_context()
-        background = node.supervisor.background
+        background = node.supervisor._background
         token.run_sync_soon(lambda: context.run(background, task))
     try:
         outcome = reply.wait()
@@ -233,5 +233,5 @@ def run_from_plain(
             raise
         return came[0].unwrap()
 
-    work = partial(agent.run_as_asked, state, body)
+    work = partial(agent._run_as_asked, state, body)
     return _wait_for(work, reply, agent.grace_s)

@@ -163,3 +163,26 @@ def test_each_public_name_stands_on_one_page_of_the_reference() -> None:
     public |= {*aio.__all__, *otel.__all__, *testing.__all__}
     assert public == names
     assert len(told) == len(names)
+
+
+def members_told(name: str) -> set[str]:
+    """The members of a class that its page of the reference lists."""
+    reference = ROOT / "docs" / "pages" / "reference"
+    listed = re.compile(
+        rf"^::: actors.{name}\n    options:\n      members:\n(.*?)\n\n",
+        re.MULTILINE | re.DOTALL,
+    )
+    found = (listed.search(each.read_text("utf-8")) for each in reference.glob("*.md"))
+    (block,) = [match[1] for match in found if match is not None]
+    return set(re.findall(r"- (\w+)", block))
+
+
+async def test_what_runs_agents_shows_what_the_reference_tells_and_nothing_else() -> (
+    None
+):
+    settings = {each.name for each in attrs.fields(actors.Agent)}
+    methods = {name for name in vars(actors.Agent) if not name.startswith("_")}
+    assert methods - settings == members_told("Agent") - settings
+    async with actors.open_supervisor() as supervisor:
+        shown = {name for name in dir(supervisor) if not name.startswith("_")}
+    assert shown == members_told("Supervisor")

@@ -192,7 +192,7 @@ class Fleet:
 
     def _count(self, saved: Saved) -> None:
         info = saved.info
-        for account in self._supervisor.accounts:
+        for account in self._supervisor._accounts:
             account.requests += info.get("requests", 0)
             account.tokens += info.get("input_tokens", 0) + info.get("output_tokens", 0)
             account.cost += info.get("cost") or 0.0
@@ -239,7 +239,7 @@ class Fleet:
         except RunCancelled as cancelled:
             return unfinished(state, error=str(cancelled))
         except BudgetExceeded as spent:
-            if spent.owner == self._supervisor.id:
+            if spent.owner == self._supervisor._id:
                 self.stop(f"the limit on {spent.limit} is reached")
                 return unfinished(state, "stopped", str(spent), "budget")
             failure = spent

@@ -188,7 +188,7 @@ class CompiledGraph:
             "it was stopped from outside", "interrupted", self._settings.grace_s
         )
         try:
-            node.supervisor.token.run_sync_soon(node.stop_tree, stop)
+            node.supervisor._token.run_sync_soon(node.stop_tree, stop)
         except trio.RunFinishedError:
             return False
         return True

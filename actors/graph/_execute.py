@@ -63,7 +63,7 @@ def call_async(node: GraphNode, work: Coroutine[Any, Any, Any]) -> Awaitable[Any
 
     def until() -> float:
         stop = node.stop
-        grace_s = node.supervisor.grace_s if stop is None else stop.grace_s
+        grace_s = node.supervisor._grace_s if stop is None else stop.grace_s
         return node.end_within(grace_s)
 
     own = node.parent if node.is_alone else node
@@ -82,7 +82,7 @@ async def call_in_thread(node: GraphNode, work: Callable[[], Any]) -> Any:
     at once; the thread keeps its slot until it ends, is named among what did not stop,
     and what it gives then is noted and changes nothing.
     """
-    threads = node.supervisor.threads
+    threads = node.supervisor._threads
     await threads.take(node)
     done = trio.Event()
     came: list[Outcome[Any]] = []
@@ -96,7 +96,7 @@ async def call_in_thread(node: GraphNode, work: Callable[[], Any]) -> Any:
         if node.outcome is not None:
             _late(node, came[0])
 
-    node.supervisor.background(in_thread)
+    node.supervisor._background(in_thread)
     try:
         await done.wait()
     except trio.Cancelled:

@@ -109,11 +109,11 @@ class GraphRun:
         busy: str = self.settings.busy
         return busy
 
-    def inherited(self, name: str, above: RunNode | None) -> Any:
+    def _inherited(self, name: str, above: RunNode | None) -> Any:
         """Who looks on, or is asked: as in the run above. A graph has interrupts."""
         return None if above is None else getattr(above, name)
 
-    def dispatch_to(self, supervisor: Any, reporter: Any) -> Any:
+    def _dispatch_to(self, supervisor: Any, reporter: Any) -> Any:
         """A graph has no reporter of its own to carry events to."""
         raise AssertionError(f"{reporter!r} was inherited, and is heard of above")
 
@@ -125,9 +125,9 @@ class GraphRun:
         """
         raise TypeError("a graph takes no prompts: start app.ainvoke in a nursery")
 
-    async def drive(self, node: RunNode) -> None:
+    async def _drive(self, node: RunNode) -> None:
         """Run the graph in this task; what comes of it ends up in the node."""
-        place = node.supervisor.places if node.parent is None else None
+        place = node.supervisor._places if node.parent is None else None
         as_agent: Any = self  # of an agent only what both have is asked
         try:
             if place is not None:

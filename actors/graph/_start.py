@@ -28,7 +28,7 @@ async def run_where_asked(run: GraphRun) -> Any:
     if current.get() is None:
         return await _run_here(supervisor, run)
     node = RunNode.root(supervisor, run, run.live.state)
-    supervisor.spawn(node, run.drive, node)
+    supervisor._spawn(node, run._drive, node)
     await node.wait_or_stop(run.grace_s)
     return node.result()
 
@@ -39,10 +39,10 @@ async def _run_here(supervisor: Supervisor, run: GraphRun) -> Any:
     token = current.set(node)
     try:
         with node.scope:
-            await run.drive(node)
+            await run._drive(node)
     finally:
         current.reset(token)
-        supervisor.forget(node)
+        supervisor._forget(node)
     if isinstance(node.error, trio.Cancelled):
         await trio.lowlevel.checkpoint_if_cancelled()
     return node.result()

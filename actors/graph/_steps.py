@@ -157,7 +157,7 @@ class Steps:
     async def _together(self, nodes: Sequence[GraphNode]) -> None:
         """Run nodes side by side; cancelled, they are stopped and joined first."""
         for node in nodes:
-            self.node.supervisor.spawn(node, self._run_beside, node)
+            self.node.supervisor._spawn(node, self._run_beside, node)
         try:
             for node in nodes:
                 await node.wait_ended()

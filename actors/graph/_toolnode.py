@@ -85,7 +85,7 @@ class ToolNode:
             on_error=on_error,
         )
 
-    def inherited(self, name: str, above: RunNode | None) -> Any:
+    def _inherited(self, name: str, above: RunNode | None) -> Any:
         """This node's human, or that of the run above; the reporter always is that."""
         own = self.human if name == "human" else INHERIT
         return inherited(own, above, name)

@@ -161,7 +161,7 @@ async def _in_thread(
     at once; the thread keeps its slot until it ends, is named among what did not stop,
     and what it gives is recorded as late.
     """
-    threads = node.supervisor.threads
+    threads = node.supervisor._threads
     await threads.take(node)
     done = trio.Event()
     result: list[Outcome[Any]] = []
@@ -177,7 +177,7 @@ async def _in_thread(
             late(turn, node, tool, result[0])
 
     node.has_thread = True
-    node.supervisor.background(in_thread)
+    node.supervisor._background(in_thread)
     try:
         await done.wait()
     except trio.Cancelled:

@@ -278,7 +278,7 @@ class Turn:
             return
         tracer = _tracing.tracer
         run = execute if tracer is None else tracer.call(execute)
-        self.run.supervisor.spawn(
+        self.run.supervisor._spawn(
             node, run, self, node, tool, arguments, lane=self._lane
         )
 
@@ -286,7 +286,7 @@ class Turn:
         if not self.announced:
             start_subagent(self, node, agent, prompt, self._lane)
             return
-        self.run.supervisor.background_in(
+        self.run.supervisor._background_in(
             self._lane, announce_and_start, self, node, agent, prompt, self._lane
         )
 

@@ -109,7 +109,7 @@ def run_child(
         child.on_end = tracer.child(node, child, lane.context, ended)
     else:
         child.on_end = ended
-    node.supervisor.spawn(child, agent.drive, child, lane=lane)
+    node.supervisor._spawn(child, agent._drive, child, lane=lane)
 
 
 async def announce_and_start(

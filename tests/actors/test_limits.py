@@ -104,7 +104,7 @@ async def test_a_request_that_waited_while_all_was_spent_is_not_sent(
         assert await quick.wait() == "answer"
         with pytest.raises(BudgetExceeded, match="tokens"):
             await slow.wait()
-        assert supervisor.accounts[0].requests == 1
+        assert supervisor._accounts[0].requests == 1
     assert len(asked) == 1
     assert states[1].phase == "idle"
     assert states[1].usage.requests == 0

@@ -165,7 +165,7 @@ async def test_a_step_that_is_given_up_leaves_the_request_of_the_next_one(
 
         async def cancel() -> None:
             await trio.sleep(1)
-            (node,) = supervisor.roots
+            (node,) = supervisor._roots
             Run(node).cancel_nowait("enough")
 
         async def think() -> str:

@@ -104,7 +104,7 @@ async def run_named(supervisor: Supervisor, name: str) -> Run:
 def _runs(supervisor: Supervisor) -> list[RunNode]:
     return [
         node
-        for root in supervisor.roots
+        for root in supervisor._roots
         for node in subtree(root)
         if isinstance(node, RunNode)
     ]

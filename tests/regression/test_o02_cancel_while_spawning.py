@@ -110,7 +110,7 @@ async def at_step(
     store = MemoryStore() if stored else None
     with trio.CancelScope() as scope:
         async with open_supervisor() as supervisor:
-            supervisor.audience = (onlooker,)
+            supervisor._audience = (onlooker,)
             tool = spawn(supervisor, store)
             name = "child" if isinstance(tool, Agent) else "child_tool"
             root = agent(

@@ -70,7 +70,7 @@ async def test_a_supervisors_limit_is_raised_out_of_the_run_that_hits_it(
         run = supervisor.start(respawning(busy_child(2), None), asked)
         with pytest.raises(BudgetExceeded) as caught:
             await run.wait()
-        assert caught.value.owner == supervisor.id
+        assert caught.value.owner == supervisor._id
         assert caught.value.limit == "requests"
     assert asked.usage.requests == 7
     assert asked.stopped is None

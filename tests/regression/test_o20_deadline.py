@@ -178,7 +178,7 @@ async def test_a_trees_deadline_ends_every_run_below_the_supervisor(
             with pytest.raises(BudgetExceeded) as caught:
                 await run.wait()
             assert caught.value.limit == "seconds"
-            assert caught.value.owner == supervisor.id
+            assert caught.value.owner == supervisor._id
         assert trio.current_time() == 5
     for each in states:
         assert_whole(each)

@@ -190,7 +190,7 @@ class Process:
 
     def nodes(self) -> list["Node"]:
         """Everything in the tree now."""
-        return [node for root in self.supervisor.roots for node in subtree(root)]
+        return [node for root in self.supervisor._roots for node in subtree(root)]
 
     def runs(self) -> list[RunNode]:
         return [node for node in self.nodes() if isinstance(node, RunNode)]
@@ -222,9 +222,9 @@ class Process:
     def look_at_the_end(self) -> None:
         """Nothing is left of a process, and every State in it is in order."""
         supervisor, world = self.supervisor, self.world
-        world.must(not supervisor.roots, f"{self.name} left {list(supervisor.roots)}")
-        world.must(not supervisor.threads.in_use, f"{self.name} left threads at work")
-        if any(each.call_id is None for each in supervisor.unstopped):
+        world.must(not supervisor._roots, f"{self.name} left {list(supervisor._roots)}")
+        world.must(not supervisor._threads.in_use, f"{self.name} left threads at work")
+        if any(each.call_id is None for each in supervisor._unstopped):
             reached("a run was given up")
         self.look_around()
         for shadow in self.shadows.values():

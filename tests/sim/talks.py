@@ -46,9 +46,9 @@ async def by_start(process: "Process", state: State) -> None:
     restart = Restart(times=2, backoff_s=0.1) if process.number % 2 else None
     supervisor = process.supervisor
     if (
-        supervisor.places is not None
-        and supervisor.places.available_tokens < 1
-        and supervisor.roots
+        supervisor._places is not None
+        and supervisor._places.available_tokens < 1
+        and supervisor._roots
     ):
         reached("a run waited for its place")
     starts = len([e for e in state.history if e.kind == "run_start"])

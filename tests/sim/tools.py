@@ -165,7 +165,7 @@ def _stubborn(world: "World") -> list[Tool]:
         """Run in a thread."""
         node = current.get()
         assert isinstance(node, CallNode), "tools run below a call"
-        if node.supervisor.threads._slots.statistics().tasks_waiting:
+        if node.supervisor._threads._slots.statistics().tasks_waiting:
             reached("a plain function waited for a thread")
         if world.process_of(node).alive:
             begin_now(world, node, again=False)
