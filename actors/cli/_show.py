@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.tree import Tree
 
 from actors import Message, Saved, State, Store, StoreDamaged, ToolResultBlock, Usage
+from actors.report._status import status_of
 
 from ._open_store import opened
 
@@ -54,14 +55,14 @@ def show(
     with store:
         try:
             if state_id is None:
-                console.print(_list(store.list(limit=limit, **filters)))
+                console.print(_list(store, store.list(limit=limit, **filters)))
             else:
                 _show_state(console, store, state_id)
         except (LookupError, ValueError, OSError, StoreDamaged) as fault:
             raise click.ClickException(str(fault)) from fault
 
 
-def _list(found: Iterable[Saved]) -> Table:
+def _list(store: Store, found: Iterable[Saved]) -> Table:
     table = Table(box=box.SIMPLE)
     for heading in ("id", "agent", "status", "title"):
         table.add_column(heading, overflow="fold")
@@ -73,7 +74,7 @@ def _list(found: Iterable[Saved]) -> Table:
         table.add_row(
             escape(saved.id),
             escape(info.get("agent") or ""),
-            _status(info) if saved.damage is None else "[red]damaged[/]",
+            "[red]damaged[/]" if saved.damage else _status(store, saved.id, info),
             escape(saved.damage or info.get("title") or ""),
             f"{info.get('turn', 0):,}",
             f"{info.get('entries', 0):,}",
@@ -84,12 +85,30 @@ def _list(found: Iterable[Saved]) -> Table:
     return table
 
 
-def _status(info: Mapping[str, Any]) -> str:
+def _status(store: Store, state_id: str, info: Mapping[str, Any]) -> str:
+    """How a State stands; one that has run and has no stop is looked into."""
     if info.get("questions"):
         return "[yellow]waits for an answer[/]"
     if info.get("finished"):
         return "finished"
-    return str(info.get("phase") or "")
+    stopped = info.get("stopped")
+    if stopped is not None:
+        kind = stopped.removeprefix("StoppedBy").lower()
+        return "done" if kind == "until" else f"[yellow]stopped by {kind}[/]"
+    phase = str(info.get("phase") or "")
+    if phase != "idle" or not (info.get("agent") or info.get("model")):
+        return phase
+    try:
+        ended, _ = _ended(store.load(state_id))
+    except (LookupError, StoreDamaged):
+        return phase  # it went, or broke, a moment ago
+    return f"[red]{ended}[/]" if ended else phase
+
+
+def _ended(state: State) -> tuple[str, str]:
+    """That a run failed or was cancelled, and why; nothing when it may go on."""
+    status, why = status_of(state, None)
+    return (status, why) if status in ("failed", "cancelled") else ("", "")
 
 
 def _tokens(info: Mapping[str, Any]) -> int:
@@ -115,6 +134,9 @@ def _show_state(console: Console, store: Store, state_id: str) -> None:
     line += f" on {facts.get('model') or 'no model'}, turn {state.turn}, {state.phase}"
     if state.finished:
         line += ", finished"
+    ended, why = _ended(state)
+    if ended:
+        line += f", {ended}: {why}"
     console.print(line, markup=False, highlight=False)
     if state.parent_id is not None:
         console.print(f"child of {state.parent_id}", markup=False, highlight=False)
@@ -169,22 +191,23 @@ def _show_tree(
     console: Console, store: Store, state_id: str, info: Mapping[str, Any]
 ) -> None:
     """The States that its calls started, and theirs, as far as they are here."""
-    root = Tree(_leaf(state_id, info))
+    root = Tree(_leaf(store, state_id, info))
     waiting, rows = [(state_id, root)], 0
     while waiting and rows < _TREE_ROWS_MAX:
         parent, branch = waiting.pop(0)
         for child in reversed(store.list(parent=parent, limit=_TREE_ROWS_MAX)):
             if child.damage is None and child.id != parent:
                 rows += 1
-                waiting.append((child.id, branch.add(_leaf(child.id, child.info))))
+                leaf = branch.add(_leaf(store, child.id, child.info))
+                waiting.append((child.id, leaf))
     if rows:
         console.print(root)
     if rows >= _TREE_ROWS_MAX:
         console.print("and more")
 
 
-def _leaf(state_id: str, info: Mapping[str, Any]) -> str:
-    parts = [escape(info.get("agent") or "-"), _status(info)]
+def _leaf(store: Store, state_id: str, info: Mapping[str, Any]) -> str:
+    parts = [escape(info.get("agent") or "-"), _status(store, state_id, info)]
     parts += [f"{_tokens(info):,} tokens", _dollars(info.get("cost"))]
     return f"{escape(state_id)}  [dim]{', '.join(parts)}[/]"
 

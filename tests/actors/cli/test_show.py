@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,29 @@ def test_what_a_state_waits_for_is_shown(tmp_path: Path) -> None:
     assert ", finished" in copy.output
     assert "forked from busy after 5 entries" in copy.output
     assert "stopped: StoppedByFinish" in copy.output
+
+
+def test_how_a_run_ended_is_told_failed_ones_and_stopped_ones_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": name, "prompt": name} for name in ("works", "fails")]
+    Path("tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    agents = "tests.actors.cli.agents"
+    assert run("fleet", "tasks.jsonl", "--agent", f"{agents}:speaker").exit_code == 1
+    Path("few.jsonl").write_text('{"id": "short", "prompt": "Look"}\n')
+    run("fleet", "few.jsonl", "--agent", f"{agents}:cautious", "--store", "runs.db")
+    with SQLiteStore("runs.db") as store:
+        store.save(State(id="new", messages=[Message.user("Hello")]))
+
+    listed = run("show", "runs.db").output.splitlines()
+    rows_by_id = {line.split()[0]: line for line in listed if line.strip()}
+    assert " done " in rows_by_id["works"]
+    assert " failed " in rows_by_id["fails"]
+    assert " stopped by budget " in rows_by_id["short"]
+    assert " idle " in rows_by_id["new"]
+    shown = run("show", "runs.db", "fails").output
+    assert "idle, failed: the run ended: ValueError: no idea about fails" in shown
 
 
 def test_a_child_names_its_parent(place: Path) -> None:
