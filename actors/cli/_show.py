@@ -58,7 +58,12 @@ def show(
                 console.print(_list(store, store.list(limit=limit, **filters)))
             else:
                 _show_state(console, store, state_id)
-        except (LookupError, ValueError, OSError, StoreDamaged) as fault:
+        except LookupError as fault:
+            raise click.ClickException(
+                f"the store has no State {state_id!r}: 'callboard show STORE' without "
+                f"an ID lists those it has"
+            ) from fault
+        except (ValueError, OSError, StoreDamaged) as fault:
             raise click.ClickException(str(fault)) from fault
 
 

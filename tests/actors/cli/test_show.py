@@ -144,7 +144,8 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
 def test_a_state_that_is_not_there_is_an_error(place: Path) -> None:
     result = run("show", place, "nobody")
     assert result.exit_code == 1
-    assert "Error: the store has no State 'nobody'" in result.output
+    assert "Error: the store has no State 'nobody': 'callboard show" in result.output
+    assert "store.list" not in result.output, "nobody writes Python here"
 
 
 def test_a_damaged_state_is_listed_and_salvaged(tmp_path: Path) -> None:
