@@ -1,22 +1,53 @@
 """`callboard salvage`: save what can be read of damaged States into another store."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
 from actors import Store, StoreConflict, StoreDamaged, salvage
+
+from protocol._ids import check_state_id
 
 from ._open_store import opened, opened_or_made
 
 _PAGE_ROWS = 200
 
 
+def _target(ctx: click.Context, param: click.Parameter, value: str) -> Store:
+    """Open or make the store to save into; nothing is made of what is an id."""
+    store: Store = ctx.params["store"]
+    if not Path(value).exists() and _is_id(store, value):
+        store.close()
+        raise click.BadParameter(
+            f"{value!r} is a State in STORE: the store to save it into stands in front "
+            f"of it, a new folder or a file that ends in .db: "
+            f"'callboard salvage STORE INTO {value}'",
+            ctx,
+            param,
+        )
+    return opened_or_made(ctx, param, value)
+
+
+def _is_id(store: Store, text: str) -> bool:
+    try:
+        return store.read(check_state_id(text)) is not None
+    except StoreDamaged:
+        return True
+    except (ValueError, OSError):
+        return False  # no id looks like this, or nobody knows
+
+
 @click.command(name="salvage")
 @click.argument("store", callback=opened)
-@click.argument("into", callback=opened_or_made)
+@click.argument("into", callback=_target)
 @click.argument("state_ids", metavar="[ID]...", nargs=-1)
 def salvage_command(store: Store, into: Store, state_ids: tuple[str, ...]) -> None:
     """Save what can be read of the States ID in STORE into the store INTO.
+
+    STORE is the folder of a FileStore, the file of a SQLiteStore, or a postgresql://
+    address, and so is INTO; when there is nothing yet, INTO is made: a file if it ends
+    in .db or .sqlite, and otherwise a folder.
 
     Without an ID it saves all States. STORE is only read. Of a damaged State the
     entries in front of the damage are kept, under its id; INTO must not have it yet.

@@ -178,6 +178,26 @@ def test_salvage_does_not_write_over_what_is_there(place: Path, tmp_path: Path) 
     assert "root: 7 entries saved" in again.output
 
 
+def test_an_id_in_the_place_of_the_target_is_refused_and_nothing_is_made(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place.parent)
+    before = sorted(place.parent.iterdir())
+    result = run("salvage", place, "kid")
+    assert result.exit_code == 2
+    assert "'kid' is a State in STORE" in " ".join(result.output.split())
+    assert "callboard salvage STORE INTO kid" in " ".join(result.output.split())
+    assert sorted(place.parent.iterdir()) == before
+
+
+def test_a_new_folder_is_a_target_whatever_it_is_called(place: Path) -> None:
+    for name in ("new", "kid"):
+        target = place.parent / "deep" / name
+        target.parent.mkdir(exist_ok=True)
+        assert run("salvage", place, target, "kid").exit_code == 0
+        assert ids(run("show", target)) == {"kid"}
+
+
 def test_what_a_state_waits_for_is_shown(tmp_path: Path) -> None:
     call = ToolCall(id="c1", name="pay", args={})
     asks = Message(role="assistant", content=(call,))
