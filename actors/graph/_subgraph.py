@@ -57,10 +57,10 @@ async def run_subgraph(node: GraphNode, app: Any) -> Returned:
     elif thread.can_go_on:
         given = _going_on(node, thread)
     await begin(node, child)
-    if given is None:  # an earlier try had come to its end
-        node.add_child(child.id, child)
-        node.spent(child.usage.since(counted_of(node, child)))
-    else:
+    node.add_child(child.id, child)
+    # Its run counts what it uses itself: here is what a try has used without an end.
+    node.spent(child.usage.since(counted_of(node, child)))
+    if given is not None:  # an earlier try has not come to its end
         await _run(node, app, child, given)
     thread = value_of_state(child).open
     assert isinstance(thread, GraphThread), "it has run"
@@ -99,7 +99,6 @@ async def _run(node: GraphNode, app: Any, child: State, given: Given) -> None:
     heard = None if node.listener is None else InnerListener(node.listener)
     run = app.run_on(Live(child), given, config, heard)
     part = PartNode(node.supervisor, node, run, child)
-    part.before = counted_of(node, child)
     token = current.set(part)
     try:
         await run._drive(part)

@@ -27,7 +27,7 @@ from actors import (
     tool,
 )
 from actors.testing import FakeModel, tool_call
-from tests.graphs import chain, chain_of, thread, user
+from tests.graphs import chain, chain_of, says, thread, user
 
 
 class Copied(MemoryStore):
@@ -125,7 +125,7 @@ def with_a_tool_node(shop: Shop, store: Store) -> CompiledGraph:
 
 
 def inside_of_another(shop: Shop, store: Store) -> CompiledGraph:
-    inner = chain_of(("a", shop.agent())).compile()
+    inner = chain_of(("a", shop.agent()), ("b", says("all paid"))).compile()
     return chain(("inner", inner), checkpointer=store)
 
 
