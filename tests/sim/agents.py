@@ -32,7 +32,7 @@ from protocol import Reply
 
 from .reached import reached
 from .settings import draw_agent_settings
-from .tools import fan_of, make_tools, run_of_child
+from .tools import fan_of, make_tools, run_of_child, send_of
 
 if TYPE_CHECKING:
     from .world import World
@@ -82,6 +82,7 @@ def _agent(world: "World", random: Random, depth: int, leaves: dict[str, Any]) -
         child = _agent(world, random, depth + 1, leaves)
         tools["child"] = child
         tools["run"] = run_of_child(world, child)
+        tools["send"] = send_of(world, child)
         tools["fan"] = fan_of(world, child, random)
     name = "child" if depth else "root"
     key = "shared" if world.settings.share_model else f"{name}{depth}"
@@ -173,7 +174,9 @@ class SimModel(Model):
         for message in request.messages:
             if message.role == "assistant":
                 turns += 1
-            elif message.role == "user" and " question " in message.text():
+            elif message.role != "user" or message.is_notice:
+                continue
+            elif " question " in message.text():
                 prompt, turns = message.text(), 0
         if turns >= self.turns:
             return f"answer to {prompt}"

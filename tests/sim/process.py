@@ -239,8 +239,17 @@ class Process:
                     f"{state.id}: used {shadow.own}, and was delivered {wanted}",
                 )
             self.adds_up(shadow)
+            if self.alive:
+                self.sent_ended(shadow)
             if self.alive and shadow.driven and id(state) not in self.by_hand:
                 self.in_order(state)
+
+    def sent_ended(self, shadow: Shadow) -> None:
+        """Each child that was sent off here has its end, with its owner or above."""
+        closed = any(each.state.closed for each in self.shadows.values())
+        ended = {name for each in self.shadows.values() for name in each.children}
+        left = shadow.sent_here - ended
+        self.world.must(closed or not left, f"{shadow.state.id}: {left} have no end")
 
     def adds_up(self, shadow: Shadow) -> None:
         """What a State says of its children is what these say of themselves (P9)."""

@@ -28,6 +28,7 @@ RESUME = (
     "a call's outcome was unknown",
     "an idempotent call ran again",
     "a child went on in another process",
+    "a child in the background was seen to by another process",
 )
 
 CALLS = (
@@ -67,6 +68,8 @@ RUNS = (
     "a stream was left early",
     "a stream's run waited for its reader",
     "a fan was settled early",
+    "a child in the background outlived its turn",
+    "the end of a child in the background went up",
 )
 
 STATES = (

@@ -20,7 +20,12 @@ from protocol import (
 from protocol._entries import ContextChangeEntry
 from protocol._entry import NO_USAGE
 from protocol._value import Value
-from protocol._work_entries import AnswerEntry, CallStartEntry, ChildEndEntry
+from protocol._work_entries import (
+    AnswerEntry,
+    CallStartEntry,
+    ChildEndEntry,
+    ChildStartEntry,
+)
 
 from .reached import reached
 
@@ -45,6 +50,10 @@ class Shadow:
         self.calls: set[str] = set()
         self.delivered: Counter[str] = Counter()
         self.children: list[str] = []
+        """Those that have ended."""
+        self.sent: set[str] = set()
+        """Those that went on in the background."""
+        self.sent_here: set[str] = set()
         self.own = NO_USAGE
         self.below = NO_USAGE
         self.held = 0
@@ -127,10 +136,18 @@ class Shadow:
                 self.own += usage
             case ContextChangeEntry(content=change):
                 self.own += change.usage
+            case ChildStartEntry(content=begun):
+                self.must(begun.child_id not in self.sent, "a child is sent twice")
+                self.sent.add(begun.child_id)
+                if self.live:
+                    self.sent_here.add(begun.child_id)
             case ChildEndEntry(content=end, usage=usage):
-                if end.child_id not in self.children:
-                    self.children.append(end.child_id)
-                    self.below += usage
+                twice = end.child_id in self.children
+                self.must(not twice, f"{end.child_id} has ended twice")
+                self.children.append(end.child_id)
+                self.below += usage
+                if self.live:
+                    self.mark_end(end)
             case _:
                 pass
         self.hold(entry)
@@ -159,8 +176,20 @@ class Shadow:
             self.must(self.delivered[call_id] == 1, f"{call_id} delivered twice")
         self.below += entry.usage
         for child_id in entry.child_ids:
+            if child_id in self.sent:
+                continue  # it has an end of its own
             self.must(child_id not in self.children, f"{child_id} has ended twice")
             self.children.append(child_id)
+
+    def mark_end(self, end: Any) -> None:
+        """What became of a child in the background."""
+        if end.child_id not in self.sent:
+            reached("the end of a child in the background went up")
+        elif end.child_id in self.sent_here:
+            if not self.open:
+                reached("a child in the background outlived its turn")
+        else:
+            reached("a child in the background was seen to by another process")
 
     def mark(self, entry: Any) -> None:
         """Rare paths that can be seen in a history."""

@@ -14,6 +14,7 @@ from actors import (
     afan_out,
     first,
     quorum,
+    start_child,
     tool,
 )
 from actors._calls import CallNode
@@ -203,6 +204,19 @@ def run_of_child(world: "World", child: Agent) -> Tool:
         return str(answer)
 
     return run
+
+
+def send_of(world: "World", child: Agent) -> Tool:
+
+    @tool
+    async def send() -> str:
+        """Send a child off, and do not wait for it."""
+        await begin(world)
+        start_child(child, "child question 0")
+        await world.pause()
+        return "sent"
+
+    return send
 
 
 def fan_of(world: "World", child: Agent, random: Random) -> Tool:
