@@ -18,11 +18,11 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
-from outcome import Outcome, acapture, capture
+from outcome import Error, Outcome, acapture, capture
 
 from protocol import RunCancelled
 
-from ._node import current
+from ._node import Node, current
 from ._state import State
 from ._supervisor import GRACE_S
 
@@ -170,10 +170,7 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply, grace_s: float)
     if node is None:
         token = _background.spawn(copy_context(), task)
     else:
-        token = node.supervisor._token
-        context = copy_context()
-        background = node.supervisor._background
-        token.run_sync_soon(lambda: context.run(background, task))
+        token = _spawn_below(node, copy_context(), task, reply)
     try:
         outcome = reply.wait()
     except KeyboardInterrupt:
@@ -184,6 +181,33 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply, grace_s: float)
         return outcome.unwrap()
     except trio.Cancelled as error:
         raise RunCancelled("the trio run that it waited for has ended") from error
+
+
+def _spawn_below(
+    node: Node, context: Context, work: Callable[[], Awaitable[None]], reply: _Reply
+) -> trio.lowlevel.TrioToken:
+    """Run ``work`` in the tree of the call; give the way there.
+
+    A thread that a tool has started itself may ask when the whole tree is over: then
+    the reply says so.
+
+    Raises:
+        RunCancelled: the trio run is over too.
+    """
+    supervisor = node.supervisor
+    ended = RunCancelled(f"{node.id!r} has ended: it takes no more runs")
+
+    def begin() -> None:
+        if supervisor._closed and not supervisor._tasks:
+            reply.queue.put(Error(ended))
+        else:
+            context.run(supervisor._background, work)
+
+    try:
+        supervisor._token.run_sync_soon(begin)
+    except trio.RunFinishedError:
+        raise ended from None
+    return supervisor._token
 
 
 def _drain(reply: _Reply, bound_s: float) -> None:

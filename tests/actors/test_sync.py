@@ -1,6 +1,7 @@
 """The plain side: runs and steps from code that knows no trio."""
 
 import asyncio
+import contextvars
 import os
 import signal
 import subprocess
@@ -8,12 +9,22 @@ import sys
 import textwrap
 import threading
 import time
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 import trio
 
-from actors import Agent, Message, State, fan_out, loop, tool, waiting_for_user
+from actors import (
+    Agent,
+    Message,
+    RunCancelled,
+    State,
+    fan_out,
+    loop,
+    tool,
+    waiting_for_user,
+)
 from actors.testing import FakeModel, tool_call
 
 
@@ -167,6 +178,33 @@ except KeyboardInterrupt:
     entry = state.history[-1]
     print(entry.kind, entry.outcome, state.pending_calls, state.stopped)
 """
+
+
+@pytest.mark.parametrize("by", ["run", "trio.run"])
+def test_a_thread_of_a_tools_own_is_told_when_the_tree_is_over(by: str) -> None:
+    agent = quiet(FakeModel(["once", "twice"]))
+    over, told = threading.Event(), SimpleQueue[Any]()
+
+    def late() -> None:
+        over.wait()
+        try:
+            told.put(agent.run("x"))
+        except RunCancelled as error:
+            told.put(error)
+
+    @tool
+    def leave_a_thread() -> None:
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(late,), daemon=True).start()
+
+    owner = quiet(
+        FakeModel([tool_call("leave_a_thread"), "ok"]), tools=[leave_a_thread]
+    )
+    answer = owner.run("x") if by == "run" else trio.run(owner.arun, "x")
+    assert answer == "ok"
+    over.set()
+    assert isinstance(told.get(timeout=5), RunCancelled)
+    assert agent.run("x") == "once"
 
 
 @pytest.mark.slow
