@@ -17,6 +17,7 @@ from protocol._rules import told
 
 from ._console import console_of
 from ._numbers import SECONDS
+from ._open_store import check_folder
 from ._shift import STOPPED
 
 if TYPE_CHECKING:
@@ -126,9 +127,8 @@ def experiment(scenario: str, invariants: tuple[str, ...], **given: Any) -> None
 def _wanted(given: dict[str, Any]) -> "Wanted":
     from ._sweeper import Wanted
 
-    out: Path | None = given["out"]
-    if out is not None and not out.parent.is_dir():
-        raise click.UsageError(f"there is no folder {str(out.parent)!r} for --out")
+    if given["out"] is not None:
+        check_folder(given["out"])
     if given["seed"] is not None and given["seeds"] is not None:
         raise click.UsageError("--seed is one of the --seeds: give one of the two")
     seeds = (given["seed"],) if given["seed"] is not None else None

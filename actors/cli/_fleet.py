@@ -23,6 +23,7 @@ from ._console import console_of
 from ._crew import Fleet, Plan
 from ._named import named_agent
 from ._numbers import DOLLARS, SECONDS
+from ._open_store import check_folder
 from ._results import Spool
 from ._shift import Shift
 from ._tasks import BadLine, Task, read_tasks
@@ -66,6 +67,7 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
     The same command again goes on after a stop or a crash.
     """
     store = given["store"] or tasks.with_name("runs.db")
+    check_folder(store)
     out = given["out"] or tasks.with_name("results.jsonl")
     chosen = _agent(agent, given)
     good, bad = _read(tasks)

@@ -1,5 +1,6 @@
 """From the word on the command line to a store."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -29,7 +30,33 @@ def opened_or_made(ctx: click.Context, param: click.Parameter, value: str) -> St
     if store is not None:
         return store
     place = Path(value)
-    return SQLiteStore(place) if place.suffix in _DATABASES else FileStore(place)
+    is_file = place.suffix in _DATABASES
+    if is_file:
+        check_folder(place, ctx, param)
+    try:
+        return SQLiteStore(place) if is_file else FileStore(place)
+    except OSError as fault:
+        text = f"cannot make {value!r}: {fault}"
+        raise click.BadParameter(text, ctx, param) from None
+
+
+def check_folder(
+    file: Path,
+    ctx: click.Context | None = None,
+    param: click.Parameter | None = None,
+) -> None:
+    """Refuse a file that is to be made in a folder that there is not.
+
+    Raises:
+        click.BadParameter: it names the folder.
+    """
+    if not file.parent.is_dir():
+        raise click.BadParameter(
+            f"there is no folder {str(file.parent)!r} for {file.name!r}: make it "
+            f"(mkdir -p {shlex.quote(str(file.parent))}), or name another file",
+            ctx,
+            param,
+        )
 
 
 def _opened(value: str, ctx: click.Context, param: click.Parameter) -> Store | None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from actors import Store, StoreConflict, StoreDamaged, salvage
-
 from protocol._ids import check_state_id
 
 from ._open_store import opened, opened_or_made

@@ -37,6 +37,12 @@ class SQLiteStore(TableStore):
                 "cannot keep States in ':memory:', which no connection shares: use "
                 "MemoryStore()"
             )
+        if not place.parent.is_dir():
+            raise FileNotFoundError(
+                f"cannot keep States in {str(place)!r}: there is no folder "
+                f"{str(place.parent)!r}; make it, as with Path(...).mkdir(parents="
+                f"True), or name another file"
+            )
         sqlite.connect(place, full=full).close()
         self._writer = Writer(
             "callboard-sqlite", partial(sqlite.SQLiteCommitter, place, full=full)

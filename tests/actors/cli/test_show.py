@@ -198,6 +198,17 @@ def test_a_new_folder_is_a_target_whatever_it_is_called(place: Path) -> None:
         assert ids(run("show", target)) == {"kid"}
 
 
+def test_a_target_in_a_folder_that_is_not_there_is_a_fault_of_usage(
+    place: Path,
+) -> None:
+    for name in ("gone/x.db", f"{place.name}/../file/x"):
+        (place.parent / "file").write_text("no folder")
+        result = run("salvage", place, place.parent / name)
+        assert result.exit_code == 2, result.output
+        assert "no folder" in result.output or "cannot make" in result.output
+    assert not (place.parent / "gone").exists()
+
+
 def test_what_a_state_waits_for_is_shown(tmp_path: Path) -> None:
     call = ToolCall(id="c1", name="pay", args={})
     asks = Message(role="assistant", content=(call,))

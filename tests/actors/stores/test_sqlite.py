@@ -133,8 +133,9 @@ def test_a_database_in_memory_is_refused_with_the_store_to_take() -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"gone.*states\.db"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder '.*gone'; make"):
         SQLiteStore(tmp_path / "gone" / "states.db")
+    assert not list(tmp_path.iterdir())
 
 
 async def test_many_saves_share_a_commit(tmp_path: Path) -> None:
