@@ -7,12 +7,16 @@ import click
 
 from actors import FileStore, PostgresStore, SQLiteStore, Store, StoreDamaged
 
+GIVEN = "callboard.store"
+"""Where a command finds how its store was named."""
+
 _POSTGRES = ("postgresql://", "postgres://")
 _DATABASES = frozenset({".db", ".sqlite"})
 
 
 def opened(ctx: click.Context, param: click.Parameter, value: str) -> Store:
-    """Open the store, which has to be there."""
+    """Open the store, which has to be there; its word is kept as `GIVEN`."""
+    ctx.meta[GIVEN] = value
     store = _opened(value, ctx, param)
     if store is None:
         raise click.BadParameter(

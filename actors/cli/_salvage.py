@@ -8,7 +8,7 @@ import click
 from actors import Store, StoreConflict, StoreDamaged, salvage
 from protocol._ids import check_state_id
 
-from ._open_store import opened, opened_or_made
+from ._open_store import GIVEN, opened, opened_or_made
 
 _PAGE_ROWS = 200
 
@@ -16,6 +16,14 @@ _PAGE_ROWS = 200
 def _target(ctx: click.Context, param: click.Parameter, value: str) -> Store:
     """Open or make the store to save into; nothing is made of what is an id."""
     store: Store = ctx.params["store"]
+    if _is_same(ctx.meta[GIVEN], value):
+        store.close()
+        raise click.BadParameter(
+            f"{value!r} is STORE itself, and what is damaged stays as it is: name "
+            f"another store, a new folder or a file that ends in .db",
+            ctx,
+            param,
+        )
     if not Path(value).exists() and _is_id(store, value):
         store.close()
         raise click.BadParameter(
@@ -26,6 +34,13 @@ def _target(ctx: click.Context, param: click.Parameter, value: str) -> Store:
             param,
         )
     return opened_or_made(ctx, param, value)
+
+
+def _is_same(one: str, other: str) -> bool:
+    first, second = Path(one), Path(other)
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return one == other
 
 
 def _is_id(store: Store, text: str) -> bool:

@@ -78,11 +78,17 @@ def salvage(store: Store, state_id: str, into: Store) -> Salvaged:
         LookupError: the store has no such State, or nothing of it can be read.
         StoreConflict: ``into`` has a State of this id.
         TypeError: the store cannot look at what is damaged.
+        ValueError: ``into`` is the store itself.
     """
     if not can_rescue(store):
         raise TypeError(
             f"{type(store).__name__} cannot look at what is left of a State: it has "
             f"no 'remains'"
+        )
+    if into is store:
+        raise ValueError(
+            f"cannot salvage State {state_id!r} into the store that has it: what is "
+            f"damaged stays as it is; name another store"
         )
     left = store.remains(state_id)
     if left is None:

@@ -198,6 +198,16 @@ def test_a_new_folder_is_a_target_whatever_it_is_called(place: Path) -> None:
         assert ids(run("show", target)) == {"kid"}
 
 
+def test_a_store_is_not_salvaged_into_itself(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place.parent)
+    for target in (place, place.name):
+        result = run("salvage", place, target, "kid")
+        assert result.exit_code == 2
+        assert "is STORE itself" in " ".join(result.output.split())
+
+
 def test_a_target_in_a_folder_that_is_not_there_is_a_fault_of_usage(
     place: Path,
 ) -> None:
