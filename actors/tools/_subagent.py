@@ -23,6 +23,7 @@ from protocol import (
     StoppedByBudget,
     StoppedByQuestion,
     ToolError,
+    ToolOutcomeKind,
 )
 from protocol._entry import NO_USAGE
 from protocol._rules import told
@@ -198,9 +199,8 @@ def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
     elif error is None:
         answered(turn, node, in_words(child.state, child.answer))
     elif isinstance(error, RunCancelled | Cancelled):
-        how = "cancelled" if node.stop is None else node.stop.kind
-        reason = child.cancelled().reason
-        turn.close(node, f"({how}: {reason})" if reason else f"({how})", how, error)
+        how, why = _how_stopped(node, child)
+        turn.close(node, why, how, error)
     elif isinstance(error, BudgetExceeded) or not isinstance(error, Exception):
         kind = "interrupted" if isinstance(error, KeyboardInterrupt) else "aborted"
         turn.close(node, f"({kind}: {type(error).__name__})", kind, error)
@@ -208,6 +208,18 @@ def _child_ended(turn: "Turn", node: "CallNode", child: Any) -> None:
     else:
         cause = told(error)[:CAUSE_CHARACTERS]
         turn.close(node, f"{child.agent.name} failed: {cause}", "error", error)
+
+
+def _how_stopped(node: "CallNode", child: Any) -> tuple[ToolOutcomeKind, str]:
+    """The outcome of a call whose child was cancelled, and its result in words.
+
+    Who cancels the child alone cancels the call; all else ends what is around it too.
+    """
+    how: ToolOutcomeKind = "interrupted" if child.stop is None else "cancelled"
+    if node.stop is not None:
+        how = node.stop.kind
+    reason = child.cancelled().reason
+    return how, f"({how}: {reason})" if reason else f"({how})"
 
 
 def answered(turn: "Turn", node: "CallNode", value: Any) -> None:
