@@ -80,12 +80,13 @@ def salvage(store: Store, state_id: str, into: Store) -> Salvaged:
         TypeError: the store cannot look at what is damaged.
         ValueError: ``into`` is the store itself.
     """
+    is_same = into is store
     if not can_rescue(store):
         raise TypeError(
             f"{type(store).__name__} cannot look at what is left of a State: it has "
             f"no 'remains'"
         )
-    if into is store:
+    if is_same:
         raise ValueError(
             f"cannot salvage State {state_id!r} into the store that has it: what is "
             f"damaged stays as it is; name another store"

@@ -215,7 +215,7 @@ def test_salvage_of_what_cannot_be_salvaged_says_why(tmp_path: Path) -> None:
         salvage(store, "a", into)
     with pytest.raises(TypeError, match="MemoryStore cannot look"):
         salvage(into, "a", into)
-    with pytest.raises(ValueError, match="into the store that has it: .* another"):
+    with pytest.raises(ValueError, match=r"into the store that has it: .* another"):
         salvage(store, "a", store)
     store.write("a", [b"no entry"], {"writer": "w"}, expected=0)
     with pytest.raises(LookupError, match="nothing of State 'a' can be read"):
