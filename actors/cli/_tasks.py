@@ -2,7 +2,8 @@
 
 1. A line that is no task is named with its number and its fault, and the rest runs.
 2. Each id stands for one State; a line that repeats one is the line at fault.
-3. Empty lines are nothing, and members that are not listed in `Task` are left alone.
+3. Empty lines are nothing. A member that no task has is a fault: mistyped, it would be
+   lost in silence.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,9 @@ class Task:
     """The first user message."""
     extra_data: dict[str, Any] | None = None
     """The State's extra data."""
+
+
+_MEMBERS = tuple(field.name for field in attrs.fields(Task))
 
 
 @attrs.frozen
@@ -86,6 +90,12 @@ def _task(line: bytes, lines: Mapping[str, int]) -> Task:
     for name in ("id", "prompt"):
         if name not in found:
             raise ValueError(f'there is no "{name}"')
+    for name in found:
+        if name not in _MEMBERS:
+            raise ValueError(
+                f'a task has no "{name:.60}": there are {", ".join(_MEMBERS)}; what is '
+                f"yours stands in extra_data"
+            )
     state_id, prompt = check_state_id(found["id"]), found["prompt"]
     extra_data = found.get("extra_data")
     if not isinstance(prompt, str) or not prompt:

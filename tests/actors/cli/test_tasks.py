@@ -19,7 +19,7 @@ def test_each_good_line_is_a_task_in_order(tmp_path: Path) -> None:
     path = lines(
         tmp_path,
         {"id": "b", "prompt": "Second letter", "extra_data": {"n": [1, None]}},
-        {"id": "a", "prompt": "First letter", "expected": "left alone"},
+        {"id": "a", "prompt": "First letter", "extra_data": None},
     )
     found = read_tasks(path)
     assert found.tasks == [
@@ -51,6 +51,8 @@ def test_empty_lines_and_a_byte_order_mark_are_nothing(tmp_path: Path) -> None:
         ({"id": "a b", "prompt": "p"}, "'a b'"),
         ({"id": "x" * 129, "prompt": "p"}, "1 to 128"),
         ({"id": "a", "prompt": "p", "extra_data": 5}, '"extra_data" is an object'),
+        ({"id": "a", "prompt": "p", "extra_dat": {}}, 'a task has no "extra_dat"'),
+        ({"id": "a", "prompt": "p", "x" * 999: 1}, "stands in extra_data"),
         ({"id": "good", "prompt": "p"}, "stands on line 1 too"),
     ],
 )
