@@ -17,7 +17,7 @@ from ._graph_entries import (
     StepEndEntry,
     TrimEntry,
 )
-from ._graph_value import NEW_THREAD, NO_FIELDS, GraphThread
+from ._graph_value import NEW_THREAD, NO_ENDS, NO_FIELDS, GraphThread
 from ._json import FrozenDict
 from ._message import Message
 from ._value import Value
@@ -55,9 +55,9 @@ def task_left(thread: GraphThread, task_id: str) -> None:
     Raises:
         ValueError: it is not, or it has.
     """
-    if all(task.id != task_id for task in thread.tasks):
+    if task_id not in thread.task_ids:
         raise ValueError(f"task {task_id!r} is not one of this step")
-    if any(end.task_id == task_id for end in thread.done):
+    if thread.done.has(task_id):
         raise ValueError(f"task {task_id!r} of this step has ended already")
 
 
@@ -126,7 +126,8 @@ def graph_start(value: Value, entry: GraphStartEntry) -> None:
     else:
         changes |= {
             "tasks": start.tasks,
-            "done": (),
+            "task_ids": frozenset(task.id for task in start.tasks),
+            "done": NO_ENDS,
             "joins": NO_FIELDS,
             "children": NO_FIELDS,
             "answers": NO_FIELDS,
@@ -164,7 +165,7 @@ def node_end(value: Value, entry: NodeEndEntry) -> None:
     task_left(thread, end.task_id)
     value.usage = value.usage + entry.usage
     if end.outcome == "done":
-        value.open = replace(thread, node=end.node, done=(*thread.done, end))
+        value.open = replace(thread, node=end.node, done=thread.done.plus(end))
 
 
 def updates_in_order(thread: GraphThread) -> list[tuple[str, tuple[GraphUpdate, ...]]]:
@@ -186,7 +187,8 @@ def step_end(value: Value, entry: StepEndEntry) -> None:
         fields=_with(thread.fields, end.fields),
         step=thread.step + 1,
         tasks=end.tasks,
-        done=(),
+        task_ids=frozenset(task.id for task in end.tasks),
+        done=NO_ENDS,
         children=NO_FIELDS,
         joins=end.joins,
         answers=NO_FIELDS,

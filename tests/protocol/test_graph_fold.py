@@ -40,10 +40,11 @@ from protocol._graph_entries import (
     Trim,
 )
 from protocol._graph_fold import view_of
-from protocol._graph_value import GraphThread
+from protocol._graph_value import Ends, GraphThread
 from protocol._json import FrozenDict
 from protocol._lines import lines
 from protocol._value import NOTHING_RECORDED, Value
+from tests.effort import instructions
 
 ONE, TWO = NodeTask("1", "one"), NodeTask("2", "two")
 
@@ -79,6 +80,28 @@ def test_a_run_begins_with_its_messages_fields_and_tasks() -> None:
     assert value.facts.first_user is not None
 
 
+def test_the_end_of_a_node_costs_the_same_among_many() -> None:
+    def cost_of_the_last(size: int) -> int:
+        tasks = [NodeTask(str(number), "one") for number in range(size)]
+        value = replay([start(*tasks), *map(done, tasks[:-1])])
+        last = done(tasks[-1])
+        return instructions(lambda: fold(value, last))
+
+    assert cost_of_the_last(1_000) <= 1.05 * cost_of_the_last(10)
+
+
+def test_ends_of_a_step_are_a_value_that_forks_share() -> None:
+    one, two = (done(task).content for task in (ONE, TWO))
+    first = Ends().plus(one)
+    assert list(first.plus(two)) == [one, two]
+    assert list(first.plus(one)) == [one, one], "a fork goes its own way"
+    assert first == Ends().plus(one) != Ends()
+    assert hash(first) == hash(Ends().plus(one))
+    assert (first.has("1"), first.has("2"), len(first)) == (True, False, 1)
+    assert first != (one,)
+    assert repr(Ends()) == "Ends()"
+
+
 def test_updates_wait_for_the_end_of_the_step() -> None:
     second = Message.assistant("second")
     history = [
@@ -96,7 +119,7 @@ def test_updates_wait_for_the_end_of_the_step() -> None:
     value = fold(value, StepEndEntry(content=end))
     assert texts(value) == ["first", "second"]
     assert thread(value).fields == {"total": 1}
-    assert (thread(value).step, thread(value).done) == (1, ())
+    assert (thread(value).step, tuple(thread(value).done)) == (1, ())
     assert thread(value).joins == {"j": ["a"]}
     assert value.reply_answer == "second"
 
@@ -174,7 +197,7 @@ def test_what_a_node_spent_counts_whatever_its_outcome() -> None:
     entry = NodeEndEntry(content=end, usage=Usage(requests=2))
     value = replay([start(ONE), entry])
     assert value.usage.requests == 2
-    assert thread(value).done == ()
+    assert not thread(value).done
     again = NodeStartEntry(content=ONE, child_id="child")
     value = fold(value, again)
     assert thread(value).children == {"1": "child"}
