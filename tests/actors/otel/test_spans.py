@@ -9,7 +9,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from actors import (
     Agent,
+    DecideByHuman,
     FunctionModel,
+    Inbox,
     Limits,
     Message,
     ProviderError,
@@ -28,7 +30,7 @@ from tests.actors.otel.conftest import Spans
 
 
 def quiet(model: Any, **settings: Any) -> Agent:
-    return Agent(model, **{"reporter": None, "human": None, **settings})
+    return Agent(model, **{"reporter": None, **settings})
 
 
 @tool
@@ -196,6 +198,22 @@ async def test_each_try_of_a_restarted_run_has_its_own_span(
     assert second.status.status_code is StatusCode.UNSET
     assert (second.attributes or {})["gen_ai.usage.input_tokens"] == 7
     assert first.parent is second.parent is None
+
+
+async def test_a_call_that_waits_for_an_answer_has_not_failed(spans: Spans) -> None:
+    below = quiet(
+        FakeModel([tool_call("look", what="cat"), "never asked"]),
+        name="below",
+        tools=[look],
+        permissions=[DecideByHuman()],
+    )
+    asked = FakeModel([tool_call("below", prompt="y"), "never asked"])
+    await quiet(asked, tools=[below], human=Inbox(wait_s=0)).arun("x")
+    call = spans["execute_tool below"]
+    assert call.status.status_code is StatusCode.UNSET
+    assert "callboard.tool.outcome" not in (call.attributes or {})
+    for name in ("invoke_agent", "invoke_agent below"):
+        assert (spans[name].attributes or {})["callboard.run.stopped"] == "question"
 
 
 # Cancels
