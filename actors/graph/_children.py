@@ -1,6 +1,6 @@
 """States below a node: what it asks of models and tools, or the thread of a graph."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from actors._inside import library_of, send, value_of_state
 from actors._saving import save
@@ -9,7 +9,7 @@ from actors.stores import Store
 from protocol import NodeEndEntry, NodeStartEntry, Question, StepEndEntry, Usage
 from protocol._commands import StartNode
 from protocol._entry import NO_USAGE
-from protocol._graph_entries import Interrupt
+from protocol._graph_entries import Interrupt, NodeOutcome
 
 from ._work import GraphNode
 
@@ -41,18 +41,36 @@ def counted_of(node: GraphNode, child: State) -> Usage:
     A try that ended with its process has no end, and nobody has counted it.
     """
     counted = found = NO_USAGE
+    for entry in _tries(node):
+        if isinstance(entry, NodeEndEntry):
+            found = found + entry.usage
+        elif entry.child_id == child.id:
+            counted, found = counted + found, NO_USAGE
+        else:
+            break
+    return counted
+
+
+def last_outcome(node: GraphNode) -> NodeOutcome | None:
+    """How the last try of this task ended; None where its process ended before it."""
+    for entry in _tries(node):
+        return entry.content.outcome if isinstance(entry, NodeEndEntry) else None
+    return None
+
+
+def _tries(node: GraphNode) -> Iterator[NodeStartEntry | NodeEndEntry]:
+    """The starts and ends of this task, the latest first."""
     value = value_of_state(node.state)
     for index in reversed(range(value.size)):
         entry = value.history.at(index)
-        if isinstance(entry, NodeEndEntry) and entry.content.task_id == node.task.id:
-            found = found + entry.usage
-        elif isinstance(entry, NodeStartEntry) and entry.content.id == node.task.id:
-            if entry.child_id != child.id:
-                break
-            counted, found = counted + found, NO_USAGE
+        if isinstance(entry, NodeEndEntry):
+            if entry.content.task_id == node.task.id:
+                yield entry
+        elif isinstance(entry, NodeStartEntry):
+            if entry.content.id == node.task.id:
+                yield entry
         elif isinstance(entry, StepEndEntry):
-            break  # the task belongs to the step that follows
-    return counted
+            return  # the task belongs to the step that follows
 
 
 async def begin(node: GraphNode, child: State | None) -> None:

@@ -28,7 +28,7 @@ from protocol._graph_state import ContextIndex
 from protocol._graph_value import GraphThread
 from protocol._json import FrozenDict
 
-from ._children import begin, child_of, counted_of
+from ._children import begin, child_of, counted_of, last_outcome
 from ._config import Given
 from ._interrupts import Interrupted
 from ._returns import Returned
@@ -56,10 +56,10 @@ async def run_subgraph(node: GraphNode, app: Any) -> Returned:
         child, given = State(), _first_input(node, app)
     elif thread.can_go_on:
         given = _going_on(node, thread)
-    await begin(node, child)
     node.add_child(child.id, child)
-    # Its run counts what it uses itself: here is what a try has used without an end.
-    node.spent(child.usage.since(counted_of(node, child)))
+    if last_outcome(node) is None:  # what its process ended with, nobody has counted
+        node.spent(child.usage.since(counted_of(node, child)))
+    await begin(node, child)
     if given is not None:  # an earlier try has not come to its end
         await _run(node, app, child, given)
     thread = value_of_state(child).open

@@ -274,8 +274,6 @@ async def _child_with(node: GraphNode, asking: Message) -> State:
     send(child, Receive(Reply(message=asking)))
     if earlier is not None:
         _carry_over(earlier, child)
-        if not child.pending_calls:
-            return earlier  # it had come to its end
         carry_usage(node, earlier, child)
     return child
 

@@ -13,7 +13,9 @@ from actors._inside import family, send
 from actors._state import State
 from protocol import (
     CallStartEntry,
+    ChildEndEntry,
     Exchange,
+    ExchangeEntry,
     HistoryEntry,
     ModelReplyEntry,
     ModelRequestEntry,
@@ -22,7 +24,7 @@ from protocol import (
 from protocol._commands import NoteExchange
 from protocol._entry import NO_USAGE
 
-from ._children import counted_of
+from ._children import counted_of, last_outcome
 from ._work import GraphNode
 
 FINAL = frozenset({"done", "error", "input_error", "denied"})
@@ -32,13 +34,17 @@ FINAL = frozenset({"done", "error", "input_error", "denied"})
 def gone_on_with(node: GraphNode, earlier: State) -> State:
     """The State of an earlier try, or one that goes on in its place.
 
-    That is a copy in which the calls that were cut off are open again; an empty one
-    where the earlier State was closed.
+    The State itself where the try waits for an answer, or ended with its process. Else
+    a copy in which the calls that were cut off are open again: something that did not
+    stop may go on in the earlier one.
     """
-    cut_off = _cut_off(earlier)
-    if not cut_off and not earlier.closed:
+    is_whole = last_outcome(node) in (None, "interrupted") and not _cut_off(earlier)
+    if earlier.closed:
+        child = State()
+    elif is_whole:
         return earlier
-    child = State() if earlier.closed else State(history=tuple(_kept(earlier, cut_off)))
+    else:
+        child = State(history=tuple(_kept(earlier, _cut_off(earlier))))
     family(child).children.update(family(earlier).children)
     carry_usage(node, earlier, child)
     return child
@@ -46,6 +52,8 @@ def gone_on_with(node: GraphNode, earlier: State) -> State:
 
 def carry_usage(node: GraphNode, earlier: State, child: State) -> None:
     """Count with the new State what nobody has counted of the earlier one."""
+    if last_outcome(node) is not None:
+        return
     left = earlier.usage.since(counted_of(node, earlier))
     if left.requests:
         exchange = Exchange(question=f"an earlier try ({earlier.id})", answer=None)
@@ -64,13 +72,14 @@ def _cut_off(state: State) -> frozenset[str]:
 
 
 def _kept(state: State, cut_off: frozenset[str]) -> Iterator[HistoryEntry]:
-    """The entries without those calls' ends, and without what was used."""
+    """The entries without those calls' starts and ends, and without what was used."""
     for entry in state.history:
-        if isinstance(entry, ModelReplyEntry):
-            reply = replace(entry.content, usage=NO_USAGE)
-            yield replace(entry, content=reply)
-        elif not isinstance(entry, ToolResultEntry | CallStartEntry):
-            yield entry
-        elif entry.call.id not in cut_off:
-            is_end = isinstance(entry, ToolResultEntry)
-            yield replace(entry, usage=NO_USAGE) if is_end else entry
+        match entry:
+            case ToolResultEntry() | CallStartEntry() if entry.call.id in cut_off:
+                pass
+            case ModelReplyEntry():
+                yield replace(entry, content=replace(entry.content, usage=NO_USAGE))
+            case ToolResultEntry() | ExchangeEntry() | ChildEndEntry():
+                yield replace(entry, usage=NO_USAGE)
+            case _:
+                yield entry

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any
 from actors._calls import CallNode
 from actors._inside import send, value_of_state
 from actors._run_node import RunNode
-from protocol import ActorClosed, AgentState, ModelEvent, ToolCall, ToolOutcomeKind
-from protocol._commands import EndNode, NoteEvent
+from actors._saving import save_soon
+from protocol import (
+    ActorClosed,
+    AgentState,
+    Exchange,
+    ModelEvent,
+    ToolCall,
+    ToolOutcomeKind,
+)
+from protocol._commands import EndNode, NoteEvent, NoteExchange
 from protocol._entry import Content
 from protocol._graph_entries import Interrupt, NodeEnd, NodeOutcome, NodeTask
 from protocol._graph_value import GraphThread
@@ -137,8 +145,17 @@ class GraphNode(CallNode):
         self.finish(end)
 
     def report_late(self, content: Content, outcome: ToolOutcomeKind) -> None:
-        """Record that something of it came when it had ended; it changes nothing."""
+        """Record that something of it came when it had ended.
+
+        It changes nothing, but what was used since counts.
+        """
+        grown = self.usage.since(self.reported)
+        self.reported = self.usage
         text = f"{self.task.node} ended later ({outcome}): {content}"
         event = ModelEvent(kind="late", message=text)
         with suppress(ActorClosed):
             send(self.state, NoteEvent(event))
+            if grown.requests:
+                exchange = Exchange(question=text, answer=None)
+                send(self.state, NoteExchange("ask", exchange, grown))
+            save_soon(self.supervisor, self.state)

@@ -7,7 +7,7 @@ import pytest
 import trio
 import trio.testing
 
-from actors import RunCancelled, State, open_supervisor
+from actors import Agent, FunctionModel, RunCancelled, State, open_supervisor
 from tests.graphs import Counted, adds, chain, fan, kept, thread, user
 
 
@@ -79,6 +79,34 @@ async def test_a_deaf_node_is_given_up_and_named(
         ("fine", "done"),
         ("deaf", "cancelled"),
     ]
+
+
+async def test_what_a_deaf_run_below_a_node_uses_late_still_counts(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    async def think(request: Any) -> str:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(10)
+        return "at last"
+
+    deaf = Agent(FunctionModel(think), reporter=None, human=None, grace_s=1)
+
+    async def ask(state: Any) -> str:
+        return str(await deaf.arun("x"))
+
+    app = chain(("ask", ask))
+    async with open_supervisor(grace_s=1), trio.open_nursery() as nursery:
+
+        async def run() -> None:
+            with pytest.raises(RunCancelled):
+                await app.ainvoke({}, thread())
+
+        nursery.start_soon(run)
+        await trio.sleep(5)
+        assert await app.astop(thread())
+        assert kept(app).usage.requests == 0
+    assert kept(app).usage.requests == 1
+    assert app.checkpointer.load("t").usage.requests == 1
 
 
 async def test_a_thread_that_is_closed_in_mid_run_stops_it() -> None:
