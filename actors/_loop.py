@@ -33,12 +33,13 @@ TURNS = 50
 def waiting_for_user(state: State) -> bool:
     """Whether no call is pending and the last message is a reply without calls.
 
-    A run that was begun because a background child has ended asks the model first.
+    A run that was begun because a background child has ended asks the model first,
+    unless another run has read of it meanwhile.
     """
-    run = run_of(state)
-    if run is not None and run.has_news:
+    run, value = run_of(state), value_of_state(state)
+    if run is not None and run.has_news and value.late.size:
         return False
-    return waits_for_user(value_of_state(state))
+    return waits_for_user(value)
 
 
 @attrs.frozen

@@ -29,6 +29,7 @@ from tests.regression.stage import (
     late,
     outcomes,
     results,
+    seeded_run,
     state,
 )
 
@@ -205,6 +206,32 @@ async def test_an_end_during_the_last_think_is_read_in_one_more_run(
     assert len(asks) == 3
     assert sum("did it" in text for text in asks[-1]) == 1
     assert_ended_once(asked, crew)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_end_that_another_run_has_read_is_not_asked_about_again(seed: int) -> None:
+    async def main() -> None:
+        asked, asks = state(), []
+        crew = Crew(seconds=1)
+
+        async def rule(request: Any) -> Any:
+            asks.append([(m.role, m.text()) for m in request.messages])
+            if len(asks) == 1:
+                return call("send")
+            await trio.sleep(5)
+            return f"answer {len(asks)}"
+
+        owner = crew.agent.copy(model=FunctionModel(rule), busy="queue")
+        async with open_supervisor():
+            await owner.arun(asked)
+            asked.add_message(Message.user("and?"))
+            await owner.arun(asked)
+        assert len(asks) == 3
+        assert [text for _, text in asks[-1]].count("and?") == 1
+        assert all(ask[-1][0] != "assistant" for ask in asks)
+        assert_ended_once(asked, crew)
+
+    seeded_run(seed, main, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
 @pytest.mark.parametrize("plain", [True, False])
