@@ -17,7 +17,7 @@ from ._graph_entries import (
     StepEndEntry,
     TrimEntry,
 )
-from ._graph_value import NEW_THREAD, NO_ENDS, NO_FIELDS, GraphThread
+from ._graph_value import NEW_THREAD, NO_FIELDS, NONE, GraphThread
 from ._json import FrozenDict
 from ._message import Message
 from ._value import Value
@@ -57,7 +57,7 @@ def task_left(thread: GraphThread, task_id: str) -> None:
     """
     if task_id not in thread.task_ids:
         raise ValueError(f"task {task_id!r} is not one of this step")
-    if thread.done.has(task_id):
+    if task_id in thread.done:
         raise ValueError(f"task {task_id!r} of this step has ended already")
 
 
@@ -127,9 +127,9 @@ def graph_start(value: Value, entry: GraphStartEntry) -> None:
         changes |= {
             "tasks": start.tasks,
             "task_ids": frozenset(task.id for task in start.tasks),
-            "done": NO_ENDS,
+            "done": NONE,
             "joins": NO_FIELDS,
-            "children": NO_FIELDS,
+            "children": NONE,
             "answers": NO_FIELDS,
         }
     value.open = replace(thread, **changes)
@@ -155,7 +155,7 @@ def node_start(value: Value, entry: NodeStartEntry) -> None:
     task_left(thread, task.id)
     changes: dict[str, Any] = {"node": task.node}
     if entry.child_id is not None:
-        changes["children"] = _with(thread.children, {task.id: entry.child_id})
+        changes["children"] = thread.children.plus(task.id, entry.child_id)
     value.open = replace(thread, **changes)
 
 
@@ -165,12 +165,14 @@ def node_end(value: Value, entry: NodeEndEntry) -> None:
     task_left(thread, end.task_id)
     value.usage = value.usage + entry.usage
     if end.outcome == "done":
-        value.open = replace(thread, node=end.node, done=thread.done.plus(end))
+        value.open = replace(
+            thread, node=end.node, done=thread.done.plus(end.task_id, end)
+        )
 
 
 def updates_in_order(thread: GraphThread) -> list[tuple[str, tuple[GraphUpdate, ...]]]:
     """The updates of the step's nodes that have ended, in the order of its tasks."""
-    ends = {end.task_id: end for end in thread.done}
+    ends = dict(thread.done.items())
     return [
         (task.node, ends[task.id].updates) for task in thread.tasks if task.id in ends
     ]
@@ -188,8 +190,8 @@ def step_end(value: Value, entry: StepEndEntry) -> None:
         step=thread.step + 1,
         tasks=end.tasks,
         task_ids=frozenset(task.id for task in end.tasks),
-        done=NO_ENDS,
-        children=NO_FIELDS,
+        done=NONE,
+        children=NONE,
         joins=end.joins,
         answers=NO_FIELDS,
         passed=False,

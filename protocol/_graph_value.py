@@ -5,8 +5,8 @@
 2. The context is the value's messages. Every other field is kept here in JSON form.
 """
 
-from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -17,49 +17,73 @@ from ._json import FrozenDict
 from ._log import NOTHING, View
 from ._usage import Usage
 
+T = TypeVar("T")
+
 NO_FIELDS: FrozenDict[str, Any] = NO_DATA
 
 
-class Ends:
-    """Tasks of a step that have ended with an update, in the order of ending.
+class Named(Generic[T]):
+    """Things by name, in the order in which they came.
 
-    A value, as a tuple is: adding one gives another, in constant time.
+    A value, as a tuple is: adding one gives another, in constant time unless the name
+    is there already.
     """
 
     __slots__ = ("_view",)
 
-    def __init__(self, view: View[NodeEnd] = NOTHING) -> None:
+    def __init__(self, view: View[tuple[str, T]] = NOTHING) -> None:
         self._view = view
 
-    def plus(self, end: NodeEnd) -> "Ends":
-        """These and one more."""
-        view = self._view.append(end)
-        view.log.note(self._view.size, (end.task_id,))
-        return Ends(view)
+    def plus(self, name: str, thing: T) -> "Named[T]":
+        """These and one more; it takes the place of one of the same name."""
+        view = self._view
+        if view.log.has(view.size, name):
+            others = [each for each in self.items() if each[0] != name]
+            return Named[T].of([*others, (name, thing)])
+        longer = view.append((name, thing))
+        longer.log.note(view.size, (name,))
+        return Named(longer)
 
-    def has(self, task_id: str) -> bool:
-        """Whether the task is among them."""
-        return self._view.log.has(self._view.size, task_id)
+    @classmethod
+    def of(cls, items: Iterable[tuple[str, T]]) -> "Named[T]":
+        """These things, by names that are all different."""
+        found: Named[T] = cls()
+        for name, thing in items:
+            found = found.plus(name, thing)
+        return found
 
-    def __iter__(self) -> Iterator[NodeEnd]:
+    def get(self, name: str) -> T | None:
+        """The thing of this name, or None."""
+        view = self._view
+        index = view.log.find(view.size, name)
+        return None if index is None else view.log.at(index)[1]
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        """All of them with their names."""
         return self._view.log.iterate(self._view.size)
+
+    def __contains__(self, name: str) -> bool:
+        return self._view.log.has(self._view.size, name)
+
+    def __iter__(self) -> Iterator[T]:
+        return (thing for _, thing in self.items())
 
     def __len__(self) -> int:
         return self._view.size
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ends):
+    def __eq__(self, other: Any) -> bool:
+        if type(other) is not type(self):
             return NotImplemented
-        return tuple(self) == tuple(other)
+        return tuple(self.items()) == tuple(other.items())
 
     def __hash__(self) -> int:
-        return hash(tuple(self))
+        return hash(tuple(self.items()))
 
     def __repr__(self) -> str:
-        return f"Ends{tuple(self)!r}"
+        return f"Named({dict(self.items())!r})"
 
 
-NO_ENDS = Ends()
+NONE: Named[Any] = Named()
 
 
 class GraphThread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -77,10 +101,10 @@ class GraphThread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The step that runs, or that is next."""
     task_ids: frozenset[str] = frozenset()
     """Their ids."""
-    done: Ends = NO_ENDS
-    """Those of them that have ended with an update."""
-    children: FrozenDict[str, str] = NO_FIELDS
-    """Tasks of it to the State that holds their work."""
+    done: Named[NodeEnd] = NONE
+    """The ends, by task, of those of them that have ended with an update."""
+    children: Named[str] = NONE
+    """The States that hold their work, by task."""
     joins: FrozenDict[str, Any] = NO_FIELDS
     """Nodes that wait for several others: to those that have run."""
     interrupts: tuple[Interrupt, ...] = ()

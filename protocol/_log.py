@@ -63,6 +63,16 @@ class Keys:
             size = min(size, base)
         return True
 
+    def find(self, size: int, key: Hashable) -> int | None:
+        """Which of the first ``size`` items brought this key first."""
+        found = self
+        while (index := found._index_of.get(key, size)) >= size:
+            if found._below is None:
+                return None
+            found, base = found._below
+            size = min(size, base)
+        return index
+
 
 class Log(msgspec.Struct, Generic[Item], eq=False):
     """A list that is only appended to, on top of a part of an earlier log.
@@ -169,6 +179,10 @@ class Log(msgspec.Struct, Generic[Item], eq=False):
     def has(self, size: int, key: Hashable) -> bool:
         """Whether one of the first ``size`` items brought this key."""
         return self._keys is not None and self._keys.has(size, key)
+
+    def find(self, size: int, key: Hashable) -> int | None:
+        """The index of the first item, of ``size``, that brought this key."""
+        return None if self._keys is None else self._keys.find(size, key)
 
     def begins_with(self, size: int, other: "Log[Item]", start: int) -> bool:
         """Whether the view (other, start) is known to be the beginning of (self, size).

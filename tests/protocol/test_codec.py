@@ -95,7 +95,10 @@ def digest(history: list[Any]) -> str:
     ]
     thread = value_of(meaning).open
     if type(thread) is GraphThread:
-        fields.append(thread)
+        told = {name: getattr(thread, name) for name in thread.__struct_fields__}
+        del told["task_ids"]  # the tasks name them
+        told |= {"done": [*thread.done], "children": dict(thread.children.items())}
+        fields.append(told)
     text = json.dumps(msgspec.to_builtins(fields), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -40,7 +40,7 @@ from protocol._graph_entries import (
     Trim,
 )
 from protocol._graph_fold import view_of
-from protocol._graph_value import Ends, GraphThread
+from protocol._graph_value import GraphThread, Named
 from protocol._json import FrozenDict
 from protocol._lines import lines
 from protocol._value import NOTHING_RECORDED, Value
@@ -90,16 +90,17 @@ def test_the_end_of_a_node_costs_the_same_among_many() -> None:
     assert cost_of_the_last(1_000) <= 1.05 * cost_of_the_last(10)
 
 
-def test_ends_of_a_step_are_a_value_that_forks_share() -> None:
-    one, two = (done(task).content for task in (ONE, TWO))
-    first = Ends().plus(one)
-    assert list(first.plus(two)) == [one, two]
-    assert list(first.plus(one)) == [one, one], "a fork goes its own way"
-    assert first == Ends().plus(one) != Ends()
-    assert hash(first) == hash(Ends().plus(one))
-    assert (first.has("1"), first.has("2"), len(first)) == (True, False, 1)
-    assert first != (one,)
-    assert repr(Ends()) == "Ends()"
+def test_things_by_name_are_a_value_that_forks_share() -> None:
+    first = Named[int]().plus("a", 1)
+    assert list(first.plus("b", 2).items()) == [("a", 1), ("b", 2)]
+    assert list(first.plus("c", 3)) == [1, 3], "a fork goes its own way"
+    assert list(first.plus("c", 3).plus("a", 4).items()) == [("c", 3), ("a", 4)]
+    assert (first.get("a"), first.get("b"), len(first)) == (1, None, 1)
+    assert (Named[int]().get("a"), "a" in first, "b" in first) == (None, True, False)
+    assert first == Named.of([("a", 1)]) != Named()
+    assert hash(first) == hash(Named.of([("a", 1)]))
+    assert first != (1,)
+    assert repr(first) == "Named({'a': 1})"
 
 
 def test_updates_wait_for_the_end_of_the_step() -> None:
@@ -200,7 +201,7 @@ def test_what_a_node_spent_counts_whatever_its_outcome() -> None:
     assert not thread(value).done
     again = NodeStartEntry(content=ONE, child_id="child")
     value = fold(value, again)
-    assert thread(value).children == {"1": "child"}
+    assert dict(thread(value).children.items()) == {"1": "child"}
     assert value.history.has_child(value.size, "child")
 
 
