@@ -59,7 +59,12 @@ def last_outcome(node: GraphNode) -> NodeOutcome | None:
 
 
 def _tries(node: GraphNode) -> Iterator[NodeStartEntry | NodeEndEntry]:
-    """The starts and ends of this task, the latest first."""
+    """The starts and ends of this task, the latest first, if it was tried before.
+
+    Only then is the step looked through: thousands of tasks may belong to it.
+    """
+    if not node.was_tried:
+        return
     value = value_of_state(node.state)
     for index in reversed(range(value.size)):
         entry = value.history.at(index)

@@ -64,6 +64,7 @@ class GraphNode(CallNode):
         "plan",
         "questions",
         "task",
+        "was_tried",
     )
 
     def __init__(
@@ -85,6 +86,8 @@ class GraphNode(CallNode):
         self.is_alone = False
         """Whether it runs in the run's own task."""
         self.answers = self.thread.answers
+        self.was_tried = self.earlier_child is not None
+        """Whether an earlier try of this task has left a State."""
         self.asked: dict[str, int] = {}
         self.questions: tuple[Interrupt, ...] = ()
         self.failure: BaseException | None = None
