@@ -126,7 +126,7 @@ async def resume_children(run: RunNode) -> None:
     One that had ended is told now. Another goes on where it was saved, if an agent of
     its name is among the tools of the run's agent; if none is, it ends as interrupted.
     """
-    if run.origin is None and value_of_state(run.state).facts.parent is not None:
+    if run.above is None and value_of_state(run.state).facts.parent is not None:
         return  # its run had ended, and what it left was handed further up
     for begun in _unended(run.state):
         agent = _agent_named(run, begun.name)

@@ -56,10 +56,19 @@ async def dead_owner(store: MemoryStore, child: Agent) -> State:
         run = supervisor.start(owner, state)
         assert await run.wait() == "waiting"
         await trio.testing.wait_all_tasks_blocked()
-        for each in (*(state.child(id) for id in children(state)), state):
+        for each in (*family(state), state):
             mailbox(each).close("the process is gone")
         run.cancel_nowait()
     return await store.aload("owner")
+
+
+def family(state: State) -> list[State]:
+    """The children of the State and of its children, the last ones first."""
+    found: list[State] = []
+    for child_id in children(state):
+        child = state.child(child_id)
+        found += [*family(child), child]
+    return found
 
 
 def children(state: State) -> list[str]:
@@ -104,6 +113,28 @@ async def test_a_child_that_nobody_can_go_on_with_ends_as_interrupted() -> None:
     again.add_message(Message.user("more"))
     await quiet(FakeModel([reply("once")]), store=store).arun(again)
     assert len(ends(again)) == 1
+
+
+async def test_a_child_that_goes_on_sees_to_its_own_children() -> None:
+    store, leaf = MemoryStore(), at_work()
+
+    @tool
+    async def send() -> None:
+        start_child(leaf, "look closer")
+        await trio.sleep_forever()
+
+    model = FakeModel([reply(ToolCall(id="m", name="send"))])
+    state = await dead_owner(store, quiet(model, tools=[send], name="child"))
+    child = quiet(FakeModel([reply("seen")]), name="child")
+    owner = quiet(FakeModel([reply("and now?"), reply("good")]), tools=[child])
+    state.add_message(Message.user("and?"))
+    async with open_supervisor() as supervisor:
+        await supervisor.start(owner.copy(store=store), state).wait()
+    kid = state.child(children(state)[0])
+    assert ends(state) == [("done", "seen")]
+    assert [outcome for outcome, _ in ends(kid)] == ["interrupted"]
+    assert kid.usage.requests == 1 + 1 + 1
+    assert state.usage.requests == 2 + 3 + 2
 
 
 async def test_a_child_that_never_began_ends_as_interrupted() -> None:
