@@ -44,7 +44,7 @@ class Provider:
     """A server that runs, or that has run."""
 
     url: str
-    seen: dict[str, Any] = attrs.field(factory=dict)
+    seen: dict[str, Any] = attrs.field(factory=dict[str, Any])
     """What it counted; once it has ended."""
 
 
