@@ -49,6 +49,8 @@ class _Background:
         self._token: trio.lowlevel.TrioToken | None = None
         self._nursery: trio.Nursery | None = None
         self._stop: Callable[[], None] | None = None
+        self.why_ended = "the trio run that it waited for has ended"
+        """What is told to a thread that waits for what was cut off."""
 
     def spawn(
         self, context: Context, work: Callable[[], Awaitable[None]]
@@ -87,6 +89,10 @@ class _Background:
         thread, token, stop = self._thread, self._token, self._stop
         if thread is None or token is None or stop is None or not thread.is_alive():
             return
+        self.why_ended = (
+            "the process is ending, and this daemon thread still waited for its run: "
+            "join the thread first, or cancel the run"
+        )
         try:
             token.run_sync_soon(stop)
         except trio.RunFinishedError:
@@ -179,8 +185,9 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply, grace_s: float)
         raise
     try:
         return outcome.unwrap()
-    except trio.Cancelled as error:
-        raise RunCancelled("the trio run that it waited for has ended") from error
+    except trio.Cancelled:
+        # Where it was cut says nothing: it was waiting, like everything else there.
+        raise RunCancelled(_background.why_ended) from None
 
 
 def _spawn_below(

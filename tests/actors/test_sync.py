@@ -268,6 +268,47 @@ def test_a_forked_process_gets_a_background_of_its_own() -> None:
     assert done.stdout.strip() == "0", done.stderr
 
 
+@pytest.mark.slow
+def test_a_daemon_thread_that_the_end_of_the_process_cuts_off_says_so_and_no_more() -> (
+    None
+):
+    program = textwrap.dedent(
+        """
+        import threading, time
+        import trio
+        from actors import Agent, FunctionModel
+
+        asked = threading.Event()
+
+        async def never(request):
+            asked.set()
+            await trio.sleep_forever()
+
+        def runs():
+            try:
+                agent.run("x")
+            except BaseException as error:
+                print(f"{type(error).__name__}: {error}", error.__cause__, flush=True)
+                raise
+
+        agent = Agent(FunctionModel(never), reporter=None, human=None)
+        threading.Thread(target=runs, daemon=True).start()
+        asked.wait()
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert "RunCancelled: the run was cancelled: the process is ending" in done.stdout
+    assert "join the thread first" in done.stdout
+    assert "Cancelled: cancelled due to" not in done.stderr, "frames of no use"
+
+
 @pytest.mark.parametrize("start", ["arun", "athink"])
 def test_an_async_form_awaited_from_asyncio_names_the_way_in(start: str) -> None:
     state = State(messages=[Message.user("x")])
