@@ -24,6 +24,7 @@ from ._crew import Fleet, Plan
 from ._named import named_agent
 from ._numbers import DOLLARS, SECONDS
 from ._open_store import check_folder
+from ._progress import unpriced
 from ._results import Spool
 from ._shift import Shift
 from ._tasks import BadLine, Task, read_tasks
@@ -70,6 +71,8 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
     check_folder(store)
     out = given["out"] or tasks.with_name("results.jsonl")
     chosen = _agent(agent, given)
+    if given["max_cost"] is not None and (fault := unpriced(chosen)):
+        _refuse(f"cannot keep to --max-cost, {fault}; or bound --max-tokens")
     good, bad = _read(tasks)
     names = [task.id for task in good]
     with _opened(store) as kept, Spool() as spool:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from actors import Agent, Model
 from actors._gate import gate_for
+from actors.models._wire_model import WireModel
 from actors.tools._subagent import RunAgent
 from protocol import Usage
 
@@ -186,6 +187,24 @@ def models_of(agent: Agent) -> list[Model]:
     for each in team_of(agent):
         found.setdefault(each.model.key or each.model.name, each.model)
     return list(found.values())
+
+
+def unpriced(agent: Agent) -> str:
+    """Say whose models cost what nobody knows, and the way out; empty if none does.
+
+    A model of another kind may tell the cost of a reply by itself.
+    """
+    names = [
+        repr(model.name)
+        for model in models_of(agent)
+        if isinstance(model, WireModel) and model.price is None
+    ]
+    if not names:
+        return ""
+    return (
+        f"no price is known for {', '.join(names)}: give the model"
+        " price=Price(input, output), dollars for a million tokens"
+    )
 
 
 def team_of(agent: Agent) -> list[Agent]:

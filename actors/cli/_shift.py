@@ -9,7 +9,7 @@ import trio
 from rich.console import Console
 
 from ._crew import GRACE_S, Fleet
-from ._progress import Progress, in_time, used
+from ._progress import Progress, in_time, unpriced, used
 
 STOPPED = 130
 """The exit code of a program that Ctrl+C ended, as shells have it."""
@@ -107,6 +107,8 @@ class Shift:
             f"{counts.turns:,} turns, {used(counts.usage)}",
             f"results: {out}",
         )
+        if counts.usage.cost is None and (fault := unpriced(fleet.plan.agent)):
+            self._say(fault)
         if fleet.stopping is not None:
             self._say(f"stopped: {fleet.stopping}")
         if fleet.unfinished:

@@ -6,10 +6,21 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import trio
 import trio.testing
 
-from actors import Agent, CurrentCall, FunctionModel, Limits, Request, State, tool
+from actors import (
+    Agent,
+    CurrentCall,
+    FunctionModel,
+    Limits,
+    OpenAICompatible,
+    Price,
+    Request,
+    State,
+    tool,
+)
 from actors.testing import tool_call
 
 LOG = "CALLBOARD_TEST_LOG"
@@ -137,6 +148,26 @@ def _naps(request: Request) -> object:
 
 
 sleeper = _agent(_naps, nap)
+
+
+def _answers(request: httpx2.Request) -> httpx2.Response:
+    said = {"role": "assistant", "content": "hi"}
+    choices = [{"message": said, "finish_reason": "stop"}]
+    usage = {"prompt_tokens": 9, "completion_tokens": 2}
+    return httpx2.Response(200, json={"choices": choices, "usage": usage})
+
+
+def _served(price: Price | None) -> Agent:
+    client = httpx2.AsyncClient(transport=httpx2.MockTransport(_answers))
+    url = "http://server/v1"
+    model = OpenAICompatible(
+        "m", base_url=url, provider="server", client=client, price=price
+    )
+    return Agent(model)
+
+
+unpriced = _served(None)
+priced = _served(Price(1.0, 5.0))
 
 
 @tool

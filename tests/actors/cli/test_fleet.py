@@ -295,6 +295,30 @@ def test_what_cannot_begin_is_a_fault_of_usage(
     assert Path("tasks.jsonl").read_text() == text
 
 
+def test_a_bound_on_cost_needs_to_know_what_the_model_costs() -> None:
+    tasks("one")
+    refused = fleet("unpriced", "--max-cost", 1)
+    assert refused.exit_code == 2
+    said = " ".join(refused.output.split())
+    assert "no price is known for 'server/m'" in said
+    assert "price=Price(input, output)" in said
+    assert "--max-tokens" in said
+    assert not Path("runs.db").exists()
+    assert fleet("priced", "--max-cost", 1).exit_code == 0
+
+
+def test_a_cost_that_is_unknown_is_told_with_the_reason() -> None:
+    tasks("one")
+    done = fleet("unpriced")
+    assert done.exit_code == 0
+    said = " ".join(done.output.split())
+    assert "cost unknown" in said
+    assert "no price is known for 'server/m'" in said
+    assert results()[0]["usage"]["cost"] is None
+    known = fleet("priced", "--out", "p.jsonl", "--store", "p.db")
+    assert "no price" not in known.output
+
+
 def test_of_many_bad_lines_the_first_are_named() -> None:
     Path("tasks.jsonl").write_text("oops\n" * 30 + '{"id":"a","prompt":"p"}\n')
     done = fleet("speaker")
