@@ -151,6 +151,7 @@ class Gate:
         requests, tokens = model.requests_per_minute, model.tokens_per_minute
         self.key = key
         self._slots = Slots(now)
+        self._adapts_to_delay = model.adapts_to_delay
         self._requests = None if requests is None else Pace(requests, now)
         self._tokens = None if tokens is None else Pace(tokens, now)
         self._is_paced = requests is not None or tokens is not None
@@ -217,7 +218,8 @@ class Gate:
     def answered(self, started: float, reply: Reply) -> None:
         """Give the slot back, after a reply to what was sent then."""
         now = self._time()
-        self._slots.answered(started, now, size_of(reply))
+        size = size_of(reply) if self._adapts_to_delay else 0
+        self._slots.answered(started, now, size)
         if self._tokens is not None:
             tokens = reply.usage.total_tokens
             self._tokens.take(tokens - self._usual_tokens, now)

@@ -152,6 +152,8 @@ class WireModel(Model):
     timeout_s: float = attrs.field(default=600.0, kw_only=True, validator=_positive)
     """Seconds without a byte after which a request fails. Ten minutes, for models that
     think long before they speak."""
+    adapts_to_delay: bool = attrs.field(default=True, kw_only=True)
+    """Whether fewer requests are sent at once when a queue makes replies late."""
     retries: int = attrs.field(default=8, kw_only=True, validator=_count)
     """How often a request is sent again after a failure that may pass."""
     requests_per_minute: float | None = attrs.field(

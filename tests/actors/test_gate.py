@@ -435,6 +435,8 @@ async def test_a_crowd_does_not_stand_in_the_queue_of_a_provider(
     times: list[float] = []
 
     class Queueing(Provider):
+        adapts_to_delay = True
+
         async def arespond(self, *args: Any) -> Reply:
             begin = trio.current_time()
             async with room:
@@ -442,10 +444,25 @@ async def test_a_crowd_does_not_stand_in_the_queue_of_a_provider(
             times.append(trio.current_time() - begin)
             return reply
 
-    model = Queueing()
+    model = Queueing(adapts_to_delay=True)
     assert await pace(model, 100, 20) >= 9.5
     assert max(times[-600:]) <= 3.0  # instead of 10 with all 100 in it
     assert (gate_for(model).statistics().limit or 100) <= 25
+
+
+async def test_late_replies_of_code_in_this_process_limit_nothing(
+    autojump_clock: Clock,
+) -> None:
+    room = trio.Semaphore(10)
+
+    class Here(Provider):
+        async def arespond(self, *args: Any) -> Reply:
+            async with room:
+                return await super().arespond(*args)
+
+    model = Here()
+    await pace(model, 100, 20)
+    assert gate_for(model).statistics().limit is None
 
 
 async def test_the_gate_adds_no_checkpoint_when_nobody_waits() -> None:
