@@ -69,8 +69,8 @@ class Model(ABC):
     """What tokens cost; None leaves the cost of a reply unknown."""
     adapts_to_delay: bool = False
     """Whether the gate sends fewer requests at once when replies take longer the more
-    are on their way. Right for a provider with a queue; wrong for code that runs in this
-    process, where a late reply says that this process is busy."""
+    are on their way. Right for a provider with a queue; wrong for code that runs in
+    this process, where a late reply says that this process is busy."""
     retries: int = 8
     """How often a request is sent again after a failure that may pass. With waits that
     grow to half a minute, eight ride out about two minutes of overload."""
