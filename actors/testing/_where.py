@@ -248,15 +248,11 @@ def _name(run: RunNode) -> str:
 
 
 def _who(node: Node) -> str:
-    match node:
-        case GraphNode():
-            return f"node {node.call.name!r}"
-        case CallNode():
-            return f"tool {node.call.name!r}"
-        case RunNode():
-            return f"run of {_name(node)}"
-        case _:
-            return "the background of a run"
+    if isinstance(node, CallNode):
+        kind = "node" if isinstance(node, GraphNode) else "tool"
+        return f"{kind} {node.call.name!r}"
+    assert isinstance(node, RunNode), "a task works for a call or for a run"
+    return f"run of {_name(node)}"
 
 
 def _open(run: RunNode) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import trio
 
 from actors import END, START, Agent, State, StateGraph, tool
-from actors.testing import FakeModel, Trial, tool_call
+from actors.testing import FakeHuman, FakeModel, Trial, tool_call
 from actors.testing._sweep import tries
 from actors.testing._trial import IN_TIME, Bench
 from actors.testing._where import SPOTS_MAX, Scene, Spot
@@ -108,6 +108,29 @@ def test_a_node_of_a_graph_is_told_as_one() -> None:
     (spot,) = {spot for spot in found if spot.kind == "node"}
     assert spot.who == "node 'fills'"
     assert spot.stack[-1].function == "fills"
+
+
+def test_who_waits_for_a_person_and_a_task_that_has_ended_are_told() -> None:
+    async def asks(agent: Agent, state: State) -> Any:
+        return await agent.aask_human(state, "Which way?")
+
+    async def ends() -> None:
+        """Takes one step."""
+
+    async def scenario() -> None:
+        human = FakeHuman(["Left."])
+        agent = Agent(FakeModel(), loop=asks, name="guide", reporter=None, human=human)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ends)
+            await agent.arun("Go.")
+
+    found = scenes(scenario)
+    told = {line for scene in found for line in scene.open}
+    assert "question of guide to a person" in told
+    all_spots = [spot for scene in found for spot in spots(scene)]
+    assert "person" in {spot.kind for spot in all_spots}
+    ended = [spot for spot in all_spots if not spot.stack and spot.runtime is None]
+    assert "task ends" in {spot.at for spot in ended}
 
 
 def test_a_coroutine_is_followed_into_what_python_has_wrapped() -> None:
