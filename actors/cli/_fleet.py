@@ -68,8 +68,9 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
     The same command again goes on after a stop or a crash.
     """
     store = given["store"] or tasks.with_name("runs.db")
-    check_folder(store)
     out = given["out"] or tasks.with_name("results.jsonl")
+    for made in (store, out, given["report"] or out):
+        check_folder(made)
     chosen = _agent(agent, given)
     if given["max_cost"] is not None and (fault := unpriced(chosen)):
         _refuse(f"cannot keep to --max-cost, {fault}; or bound --max-tokens")

@@ -282,6 +282,8 @@ def test_an_agent_that_is_none_is_a_fault_of_usage_and_nothing_is_made(
         ('{"id":"a","prompt":"p"}\n', ("--max-running", "0"), "--max-running"),
         ('{"id":"a","prompt":"p"}\n', ("--store", "tasks.jsonl"), "StoreDamaged"),
         ('{"id":"a","prompt":"p"}\n', ("--store", "gone/x.db"), "no folder 'gone'"),
+        ('{"id":"a","prompt":"p"}\n', ("--out", "gone/o.jsonl"), "no folder 'gone'"),
+        ('{"id":"a","prompt":"p"}\n', ("--report", "gone/r.html"), "no folder 'gone'"),
     ],
 )
 def test_what_cannot_begin_is_a_fault_of_usage(
