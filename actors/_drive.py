@@ -5,7 +5,7 @@
 2. Nothing is raised into the nursery: what left the run is kept with its node.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -13,6 +13,7 @@ from contextlib import (
     nullcontext,
     suppress,
 )
+from math import inf
 from typing import TYPE_CHECKING
 
 import trio
@@ -74,10 +75,16 @@ async def drive(agent: "Agent", node: RunNode) -> None:
 
 
 async def _begins_again(node: RunNode) -> bool:
-    """Whether the run that failed is to begin again, after its back-off."""
+    """Whether the run that failed is to begin again, after its back-off.
+
+    Where its time is over before that, it begins again at once, and meets its limit.
+    """
     assert node.restarts is not None, "asked only where there is a policy"
+    again = True
+    over_at = min((since + seconds for _, since, seconds in _timed(node)), default=inf)
     try:
-        again = await node.restarts.again(node.error)
+        with trio.move_on_at(over_at):
+            again = await node.restarts.again(node.error)
     except trio.Cancelled as error:
         node.error = error
         return False
@@ -193,23 +200,30 @@ def _calm(agent: "Agent", node: RunNode) -> AbstractContextManager[object]:
 
 @contextmanager
 def _deadlines(node: RunNode) -> Generator[None]:
-    supervisor = node.supervisor
     with ExitStack() as stack:
-        if node.parent is None or node.parent.supervisor is not supervisor:
-            for account in supervisor._accounts:
-                stack.enter_context(_until(node, account, supervisor._started_at))
-        if node.own_account is not None:
-            stack.enter_context(_until(node, node.own_account, supervisor._time()))
+        for account, since, seconds in _timed(node):
+            stack.enter_context(_until(node, account, since + seconds))
         yield
+
+
+def _timed(node: RunNode) -> Iterator[tuple[Account, float, float]]:
+    """The limits on time that this run watches: when each began, and its seconds."""
+    supervisor = node.supervisor
+    if node.parent is None or node.parent.supervisor is not supervisor:
+        for account in supervisor._accounts:
+            if account.limits.seconds is not None:
+                yield account, supervisor._started_at, account.limits.seconds
+    own = node.own_account
+    if own is not None and own.limits.seconds is not None:
+        since = supervisor._time()
+        if node.restarts is not None and own.limits.count_waiting:
+            since = node.restarts.since(since)  # a restart gives it no more time
+        yield own, since, own.limits.seconds
 
 
 @contextmanager
-def _until(node: RunNode, account: Account, since: float) -> Generator[None]:
-    seconds = account.limits.seconds
-    if seconds is None:
-        yield
-        return
-    with trio.move_on_at(since + seconds) as scope:
+def _until(node: RunNode, account: Account, over_at: float) -> Generator[None]:
+    with trio.move_on_at(over_at) as scope:
         if not account.limits.count_waiting:
             node.deadlines = (*node.deadlines, Deadline(scope))
         yield

@@ -34,11 +34,18 @@ class Restart:
 class Restarts:
     """The restarts of one run."""
 
-    __slots__ = ("_failures", "_policy")
+    __slots__ = ("_began_at", "_failures", "_policy")
 
     def __init__(self, policy: Restart) -> None:
         self._policy = policy
         self._failures: deque[float] = deque()
+        self._began_at: float | None = None
+
+    def since(self, now: float) -> float:
+        """When the run began for the first time: now, if it has not begun before."""
+        if self._began_at is None:
+            self._began_at = now
+        return self._began_at
 
     async def again(self, error: BaseException | None) -> bool:
         """Whether to begin again after this; waits for the back-off first.

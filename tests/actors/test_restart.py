@@ -6,9 +6,19 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors import Agent, Message, Restart, State, open_supervisor, tool
+from actors import (
+    Agent,
+    FunctionModel,
+    Limits,
+    Message,
+    Request,
+    Restart,
+    State,
+    open_supervisor,
+    tool,
+)
 from actors.testing import FakeModel, tool_call
-from protocol import RunCancelled
+from protocol import BudgetExceeded, RunCancelled, StoppedByBudget
 
 
 def quiet(model: Any, **settings: Any) -> Agent:
@@ -77,6 +87,32 @@ async def test_a_cancel_ends_a_back_off_at_once(autojump_clock: MockClock) -> No
         with pytest.raises(RunCancelled, match="enough"):
             await run.wait()
     assert trio.current_time() == pytest.approx(5)
+
+
+@pytest.mark.parametrize("backoff_s", [0.5, 100])
+@pytest.mark.parametrize("whose", ["the run's", "the tree's"])
+async def test_a_limit_on_time_holds_for_all_restarts_and_the_waits_between(
+    autojump_clock: MockClock, whose: str, backoff_s: float
+) -> None:
+    async def fail(request: Request) -> str:
+        await trio.sleep(2)
+        raise OSError("down")
+
+    limits = Limits(seconds=5)
+    own, tree = (limits, None) if whose == "the run's" else (None, limits)
+    agent = quiet(FunctionModel(fail), limits=own)
+    state = State(messages=[Message.user("x")])
+    policy = Restart(times=1_000, backoff_s=backoff_s)
+    began = trio.current_time()
+    async with open_supervisor(limits=tree) as supervisor:
+        run = supervisor.start(agent, state, restart=policy)
+        if whose == "the run's":
+            await run.wait()
+            assert isinstance(state.stopped, StoppedByBudget)
+        else:
+            with pytest.raises(BudgetExceeded, match="seconds"):
+                await run.wait()
+    assert trio.current_time() == began + 5
 
 
 async def test_without_a_policy_the_first_failure_is_raised() -> None:
