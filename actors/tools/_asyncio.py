@@ -1,12 +1,13 @@
 """Functions written for asyncio, as tools of a trio run.
 
 1. In an asyncio program (`actors.aio`) they run on that program's own loop.
-2. Elsewhere trio-asyncio gives each call a loop of its own. It is imported only when
-   such a tool first runs: imported earlier it breaks trio runs inside of asyncio.
+2. Elsewhere trio-asyncio gives each call a loop of its own. It is imported when such a
+   tool first runs, and kept from taking over the asyncio of the whole process.
 """
 
 import asyncio
 import functools
+import sys
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from importlib import import_module
@@ -61,12 +62,28 @@ async def _on_host(
 async def _on_own_loop(
     fn: Callable[..., Coroutine[Any, Any, Any]], *args: Any, **kwargs: Any
 ) -> Any:
+    bridge = _bridge()
+    async with bridge.open_loop():
+        return await bridge.aio_as_trio(fn)(*args, **kwargs)
+
+
+def _bridge() -> Any:
+    """The module trio-asyncio.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    was_there = "trio_asyncio" in sys.modules
     try:
-        trio_asyncio: Any = import_module("trio_asyncio")
+        bridge = import_module("trio_asyncio")
     except ImportError:
         raise ImportError(
             "a tool with asyncio=True needs trio-asyncio: pip install "
             "'callboard[asyncio]'"
         ) from None
-    async with trio_asyncio.open_loop():
-        return await trio_asyncio.aio_as_trio(fn)(*args, **kwargs)
+    if not was_there:
+        # Its import makes asyncio.run, in every thread, a trio run that no guest can
+        # live in. A policy of one's own stops that: each thread gets the one before.
+        loops = import_module("trio_asyncio._loop")
+        loops._FakedPolicy.policy = loops._original_policy
+    return bridge
