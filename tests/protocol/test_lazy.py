@@ -12,6 +12,7 @@ from protocol._codec import encode_entry
 from protocol._commands import AddMessage, CloseCall, Compact, Receive, Request
 from protocol._decide import step
 from protocol._entries import (
+    ExtraDataEntry,
     MessageEntry,
     ModelReplyEntry,
     ModelRequestEntry,
@@ -19,8 +20,10 @@ from protocol._entries import (
 )
 from protocol._entry import EPOCH
 from protocol._fold import replay
+from protocol._json import FrozenDict
 from protocol._lazy import (
     REST_BYTES_MAX,
+    _LazyItems,
     place_of_first,
     rest_in,
     rest_of,
@@ -200,6 +203,50 @@ def test_damage_before_a_rest_is_told_when_it_is_read() -> None:
     assert value is not None
     with pytest.raises(StoreDamaged, match="the history is damaged: entry 5"):
         snapshot_of(value).messages
+
+
+def test_what_text_cannot_hold_leaves_no_rest() -> None:
+    history: list[HistoryEntry] = [
+        *turns(1),
+        ExtraDataEntry(content=FrozenDict({"n": 10**5000})),
+    ]
+    assert rest_of(replay(history)) is None
+
+
+def test_an_entry_of_a_newer_version_behind_a_rest_is_left_to_the_replay() -> None:
+    history = turns(2)
+    rest = rest_in(rest_of(replay(history)))
+    assert rest is not None
+    newer = msgspec.msgpack.encode({"entry": "of tomorrow"})
+    bodies = [encode_entry(entry) for entry in history]
+    assert value_from_rest(rest, [*bodies, newer]) is None
+
+
+def test_a_rest_that_counts_other_items_than_there_are_is_found_out() -> None:
+    history = turns(2)
+    text = rest_of(replay(history))
+    assert text is not None
+    plain = msgspec.json.decode(text.partition(" ")[2], type=dict[str, Any])
+    rest = rest_in(sealed(plain | {"count": plain["count"] + 1}))
+    assert rest is not None
+    value = value_from_rest(rest, [encode_entry(entry) for entry in history])
+    assert value is not None
+    with pytest.raises(StoreDamaged, match="says 5 items, and the entries make 4"):
+        snapshot_of(value).messages
+
+
+def test_items_have_a_number_before_they_are_made() -> None:
+    made: list[str] = []
+
+    def make() -> list[str]:
+        made.append("now")
+        return ["a", "b"]
+
+    items = _LazyItems(2, make)
+    assert len(items) == 2
+    assert not made
+    assert [*items] == ["a", "b"]
+    assert (items[1], items[:1], made) == ("b", ["a"], ["now"])
 
 
 def test_a_call_id_that_came_before_is_still_known() -> None:

@@ -135,6 +135,7 @@ def test_logs_read_as_lists_do(seed: int) -> None:
             assert view.log.at(index) == naive.items[index]
         for key in range(40):
             assert view.log.has(view.size, key) == (key in naive.keys)
+            assert view.log.find(view.size, key) == naive.keys.get(key)
     for view, naive in views[::7]:
         for other, shorter in views[::5]:
             if view.log.begins_with(view.size, other.log, other.size):
@@ -174,6 +175,7 @@ def test_keys_are_found_through_branches_of_branches(keys: int) -> None:
         view = view.branch()
     for number in range(50):
         assert view.log.has(50, (number, keys - 1))
+        assert view.log.find(50, (number, keys - 1)) == number
         assert not view.log.has(number, (number, keys - 1))
     assert not view.log.has(50, (50, 0))
 
