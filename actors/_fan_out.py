@@ -224,7 +224,7 @@ async def afan_out(
         TypeError: ``prompts`` is one text, or holds something else.
         BaseException: with ``fail_fast``, the first failure.
     """
-    given = _checked(prompts, policy, max_running)
+    given = _checked(agent, prompts, policy, max_running)
     supervisor = around.get()
     if supervisor is None:
         async with open_supervisor(grace_s=agent.grace_s) as supervisor:
@@ -249,12 +249,26 @@ def fan_out(
     """
     settings: dict[str, Any] = {"policy": policy, "max_running": max_running}
     fan = partial(afan_out, agent, prompts, **settings)
-    return from_plain(fan, grace_s=agent.grace_s)
+    return from_plain(fan, grace_s=_grace_s(agent))
+
+
+def _grace_s(agent: Any) -> float:
+    if isinstance(agent, Iterable):
+        raise TypeError(
+            f"fan_out runs many prompts on one agent, and this is {a_kind(agent)}: for "
+            f"several agents use supervisor.start"
+        )
+    grace_s: float = agent.grace_s
+    return grace_s
 
 
 def _checked(
-    prompts: Iterable[str], policy: "str | Quorum", max_running: int | None
+    agent: "Agent",
+    prompts: Iterable[str],
+    policy: "str | Quorum",
+    max_running: int | None,
 ) -> tuple[str, ...]:
+    _grace_s(agent)
     if isinstance(prompts, str | State):
         raise TypeError(f"prompts= takes a list of texts: write [{prompts!r}]")
     given: tuple[Any, ...] = tuple(prompts)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from protocol._commands import AnyCommand, Request
+from protocol._not_json import a_kind
 from protocol._value import Value
 
 from ._family import Family, Library, Origin
@@ -18,8 +19,15 @@ def mailbox(state: State) -> "Mailbox":
 
 
 def value_of_state(state: State) -> Value:
-    """What the State has published last."""
-    return state._mailbox.value
+    """What the State has published last.
+
+    Raises:
+        TypeError: it is no State.
+    """
+    try:
+        return state._mailbox.value
+    except AttributeError:
+        raise _no_state(state) from None
 
 
 def send(state: State, command: AnyCommand) -> Value:
@@ -33,8 +41,22 @@ async def send_in_turn(state: State, command: Request) -> Value:
 
 
 def run_of(state: State) -> Any:
-    """The run (`actors._run_node.RunNode`) that drives the State here, or None."""
-    return state._mailbox.run
+    """The run (`actors._run_node.RunNode`) that drives the State here, or None.
+
+    Raises:
+        TypeError: it is no State.
+    """
+    try:
+        return state._mailbox.run
+    except AttributeError:
+        raise _no_state(state) from None
+
+
+def _no_state(given: object) -> TypeError:
+    return TypeError(
+        f"a step takes a State, not {a_kind(given)}: write "
+        f"State(messages=[Message.user('...')])"
+    )
 
 
 def set_run(state: State, run: Any) -> None:

@@ -367,7 +367,10 @@ def as_state(prompt: "str | State") -> State:
     text: Any = prompt  # not every caller has a type checker
     if isinstance(text, str):
         return State(messages=[Message.user(text)])
-    raise TypeError(f"a run starts from a text or a State, not from {a_kind(text)}")
+    raise TypeError(
+        f"a run starts from a text or a State, not from {a_kind(text)}: messages go "
+        f"into one, State(messages=[...])"
+    )
 
 
 def check_can_run(agent: "Runner", state: State) -> None:

@@ -26,6 +26,16 @@ def tool_call(name: str, /, **args: Any) -> ToolCall:
     return ToolCall(id=new_id(), name=name, args=args)
 
 
+def _check_script(name: str, given: Any) -> None:
+    """Refuse a single item in the place of a script: a text would go letter by letter.
+
+    Raises:
+        TypeError: it is one.
+    """
+    if isinstance(given, str | bytes | ToolCall | Reply):
+        raise TypeError(f"{name} takes a list: write {name}([{given!r}])")
+
+
 class FakeModel(Model):
     """A model that gives one scripted reply to each request, in order.
 
@@ -40,6 +50,7 @@ class FakeModel(Model):
     """
 
     def __init__(self, replies: Iterable[Item] = (), name: str = "fake/model") -> None:
+        _check_script("FakeModel", replies)
         self.name = name
         self._script = tuple(replies)
         self.rewind()
@@ -95,6 +106,7 @@ class FakeHuman(Human):
     """
 
     def __init__(self, answers: Iterable[Any] = ()) -> None:
+        _check_script("FakeHuman", answers)
         self._script = tuple(answers)
         self.rewind()
 

@@ -14,17 +14,24 @@ def collect(given: Iterable[Any]) -> tuple[Tool, ...]:
         TypeError: something is no tool; or it is a text or a single function.
         ValueError: two tools have the same name.
     """
-    if isinstance(given, str | bytes) or callable(given):
-        raise TypeError(f"tools= takes a list: write tools=[{given!r}]")
+    if isinstance(given, str | bytes) or callable(given) or is_agent(given):
+        raise TypeError(f"tools= takes a list: write tools=[{_short(given)}]")
     tools: list[Tool] = []
-    seen: dict[str, Any] = {}
-    for item in given:
+    seen: dict[str, int] = {}
+    for index, item in enumerate(given):
         made = subagent_tool(item) if is_agent(item) else as_tool(item)
         if made.name in seen:
             raise ValueError(
-                f"two tools are named {made.name!r}: {seen[made.name]!r} and {item!r}; "
-                f"give one another name with @tool(name=...)"
+                f"two tools are named {made.name!r}, tools[{seen[made.name]}] and "
+                f"tools[{index}]: give one another name, with @tool(name=...) or "
+                f"Agent(..., name=...)"
             )
-        seen[made.name] = item
+        seen[made.name] = index
         tools.append(made)
     return tuple(tools)
+
+
+def _short(item: Any) -> str:
+    """The name that it has in the program, most likely; else what it looks like."""
+    name = getattr(item, "name", None) or getattr(item, "__name__", None)
+    return name if isinstance(name, str) else f"{item!r:.60}"

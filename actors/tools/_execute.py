@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ._tool import Tool
 
 
+_NO_LOOP = "no running event loop"
+"""What asyncio says to a function that is not on a loop of it."""
+
+
 class CurrentCall(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool that takes ``call`` gets to know about its call."""
 
@@ -206,6 +210,8 @@ def _failed(turn: "Turn", node: CallNode, tool: "Tool", error: BaseException) ->
     else:
         kind = "interrupted" if isinstance(error, KeyboardInterrupt) else "aborted"
         turn.close(node, f"({kind}: {type(error).__name__})", kind, error)
+        if str(error) == _NO_LOOP and tool.is_async and not tool.asyncio:
+            error.add_note("a tool for asyncio is made with @tool(asyncio=True)")
         turn.failed(node, error)
 
 

@@ -1,5 +1,6 @@
 """An agent: its settings, its runs, and the steps that a run is made of."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -494,3 +495,25 @@ async def test_a_value_of_the_wrong_type_is_told_with_its_article() -> None:
         State(messages=[wrong])
     with pytest.raises(TypeError, match=r"prompts\[0\] is an int, not a str"):
         await afan_out(quiet(FakeModel()), [wrong])
+
+
+def test_tools_that_share_a_name_are_named_by_where_they_stand() -> None:
+    twin = quiet(FakeModel(), name="double")
+    with pytest.raises(ValueError, match=r"'double', tools\[0\] and tools\[1\]: give"):
+        quiet(FakeModel(), tools=[double, twin])
+
+
+def test_a_single_tool_in_the_place_of_a_list_is_named_as_the_program_does() -> None:
+    for single in (double, quiet(FakeModel(), name="double")):
+        with pytest.raises(TypeError, match=r"write tools=\[double\]$"):
+            quiet(FakeModel(), tools=single)
+
+
+def test_a_tool_for_asyncio_that_does_not_say_so_is_told_how() -> None:
+    @tool
+    async def fetch() -> None:
+        await asyncio.sleep(0.01)
+
+    with pytest.raises(RuntimeError, match="no running event loop") as raised:
+        quiet(FakeModel([tool_call("fetch")]), tools=[fetch]).run("go")
+    assert "@tool(asyncio=True)" in raised.value.__notes__[0]

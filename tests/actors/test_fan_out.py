@@ -222,3 +222,9 @@ async def test_a_fan_of_children_that_cannot_start_has_a_result_for_each(
     agent = quiet(model, tools=[fan], limits=Limits(children=0))
     assert await agent.arun(State(messages=[Message.user("go")])) == "done"
     assert outcomes == ["error"] * 3
+
+
+async def test_a_fan_out_of_several_agents_is_refused() -> None:
+    wrong: Any = [timed(), timed()]
+    with pytest.raises(TypeError, match=r"on one agent, and this is a list: .*\.start"):
+        await afan_out(wrong, ["1"])

@@ -176,3 +176,13 @@ async def test_a_step_that_is_given_up_leaves_the_request_of_the_next_one(
     assert came[1] == "later"
     assert state.usage.requests == 2
     assert state.phase == "idle"
+
+
+def test_a_step_without_a_state_says_what_to_write() -> None:
+    agent = quiet(["hello"], tools=[])
+    wrong: Any = "hi"
+    for step in (agent.think, agent.use_tools, agent.compact):
+        with pytest.raises(TypeError, match=r"takes a State, not a str: write State\("):
+            step(wrong)
+    with pytest.raises(TypeError, match=r"takes a State, not a str: write State\("):
+        agent.ask(wrong, "What?")

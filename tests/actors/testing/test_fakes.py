@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import trio
 
@@ -114,3 +116,10 @@ async def test_a_fake_human_raises_what_the_script_says_or_that_it_ran_out() -> 
     with pytest.raises(LookupError, match="no answer left for 'Well\\?'"):
         await human.aask(question("Well?"))
     assert len(human.questions) == 1
+
+
+@pytest.mark.parametrize("single", ["Hello", tool_call("read")])
+def test_a_script_that_is_no_list_is_refused(single: Any) -> None:
+    for kind in (FakeModel, FakeHuman):
+        with pytest.raises(TypeError, match=rf"takes a list: write {kind.__name__}"):
+            kind(single)
