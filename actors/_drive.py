@@ -308,7 +308,7 @@ async def report_end(agent: "Agent", node: RunNode) -> None:
     except BaseException as error:  # noqa: BLE001 - kept for whoever waits
         if node.error is None:
             node.error = error
-        else:
+        elif told(error) != told(node.error):
             node.error.add_note(f"saving the end of the run failed too: {told(error)}")
     node.settle()
     if node.audience:

@@ -73,6 +73,12 @@ def refuse_conflict(
             )
         return
     if stored.get("writer") not in {info.get("writer"), info.get("after")}:
+        if expected == 0 < entries:
+            raise StoreConflict(
+                f"cannot begin State {state_id!r}: the store has one of this id "
+                f"already, with {entries} entries; load it to go on with it, or give "
+                f"the new one another id"
+            )
         raise StoreConflict(
             f"cannot append to State {state_id!r} at entry {expected}: another live "
             f"copy of it is the writer now (epoch {stored.get('epoch')!r}, "

@@ -464,6 +464,14 @@ def test_a_store_does_not_keep_states_alive() -> None:
     assert len(store._bindings) == 0
 
 
+def test_a_new_state_under_an_id_that_is_taken_is_told_so() -> None:
+    store = MemoryStore()
+    store.save(state_with("a", name="x"))
+    with pytest.raises(StoreConflict, match="has one of this id already, with 1 ent"):
+        store.save(state_with("b", name="x"))
+    assert is_whole(store, store.load("x"))
+
+
 def test_a_writer_that_names_nobody_it_comes_after_needs_an_empty_place() -> None:
     refuse_conflict("x", None, 0, {"writer": "w"}, 0)
     with pytest.raises(StoreConflict, match="no longer in the store"):
