@@ -52,6 +52,11 @@ def read_config(config: Any) -> Config:
         raise TypeError(f"the config is a dict, as in {{'thread_id': 'a'}}: {config!r}")
     given = dict(config)
     is_fresh = given.get("thread_id") is None
+    if is_fresh and "configurable" in given:
+        raise ValueError(
+            "the thread_id stands in the config itself, {'thread_id': ...}, and not "
+            "under 'configurable'"
+        )
     thread_id = new_id() if is_fresh else given["thread_id"]
     if not isinstance(thread_id, str):
         raise TypeError(f"thread_id in the config is a str, not {thread_id!r}")

@@ -49,6 +49,7 @@ async def test_a_wrong_input_is_named_and_changes_nothing(
         ({"recursion_limit": True}, ValueError, "recursion_limit"),
         ({"node_timeout_s": -1}, ValueError, "node_timeout_s"),
         ({"tool_timeout_s": "1"}, ValueError, "tool_timeout_s"),
+        ({"configurable": {"thread_id": "a"}}, ValueError, "in the config itself"),
         (5, TypeError, "config"),
     ],
 )
