@@ -119,6 +119,14 @@ def _count(_model: object, field: attrs.Attribute[Any], value: Any) -> None:
         raise ValueError(f"{field.name} must be an int >= 0, got {value!r}")
 
 
+def _a_price(_model: object, _field: object, value: Any) -> None:
+    if value is not None and not isinstance(value, Price):
+        raise TypeError(
+            f"price= takes Price(input, output), dollars for a million tokens, or"
+            f" None, not {value!r}"
+        )
+
+
 def _frozen(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", freeze(dict(params), "params"))
 
@@ -147,7 +155,7 @@ class WireModel(Model):
         default=None, kw_only=True, validator=_positive
     )
     """Tokens that fit; None: as known for this model, if it is."""
-    price: Price | None = attrs.field(default=None, kw_only=True)
+    price: Price | None = attrs.field(default=None, kw_only=True, validator=_a_price)
     """What tokens cost; None: as known for this model, if it is."""
     timeout_s: float = attrs.field(default=600.0, kw_only=True, validator=_positive)
     """Seconds without a byte after which a request fails. Ten minutes, for models that

@@ -177,3 +177,9 @@ def test_own_settings_come_before_known_ones() -> None:
     price = Price(1.0, 1.0)
     model = OpenAICompatible("gpt-4o", price=price, context_window=5)
     assert (model.price, model.context_window) == (price, 5)
+
+
+def test_a_price_that_is_none_is_refused_before_anything_is_paid() -> None:
+    wrong: Any = (1.0, 1.0)
+    with pytest.raises(TypeError, match=r"takes Price\(input, output\)"):
+        OpenAICompatible("gpt-4o", price=wrong)
