@@ -6,6 +6,7 @@ import pytest
 
 from actors import (
     Image,
+    ImageBlock,
     MediaRef,
     Message,
     OpenAICompatible,
@@ -61,6 +62,17 @@ async def test_a_request_is_posted_with_its_key_to_the_address() -> None:
         ],
         "temperature": 0,
     }
+
+
+async def test_a_key_of_the_environment_is_looked_up_for_each_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = Server(completion())
+    model = server.openai("m", api_key=None)
+    for key in ("first", "second"):
+        monkeypatch.setenv("OPENAI_API_KEY", f" {key}\n")
+        await ask(model)
+        assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
 
 
 async def test_a_server_of_your_own_is_asked_without_a_key() -> None:
@@ -164,7 +176,10 @@ async def test_media_are_sent_as_what_they_are_or_told_in_words() -> None:
         AudioBlock(media=wav),
         DocumentBlock(media=pdf),
         DocumentBlock(media=MediaRef(kind="file_id", file_id="f")),
+        DocumentBlock(media=MediaRef(url="https://d.pdf")),
+        ImageBlock(media=MediaRef(kind="file_id", file_id="f")),
         VideoBlock(media=MediaRef(url="https://x/v.mp4")),
+        TextBlock(text=""),
     ]
     (message,) = await sent_messages(Message(role="user", content=blocks))
     assert message["content"] == [
@@ -179,6 +194,11 @@ async def test_media_are_sent_as_what_they_are_or_told_in_words() -> None:
             },
         },
         {"type": "file", "file": {"file_id": "f"}},
+        {
+            "type": "text",
+            "text": "[document https://d.pdf that cannot be shown here]",
+        },
+        {"type": "text", "text": "[image that cannot be shown here]"},
         {"type": "text", "text": "[video https://x/v.mp4 that cannot be shown here]"},
     ]
 
@@ -312,8 +332,13 @@ def call_piece(
             call_piece(0, '{"p":1}'),
             call_piece(1, ""),
         ],
+        [
+            call_piece(0, '{"p":1}', "read", "a"),
+            chunk({"tool_calls": [{"index": 1, "id": "b"}]}),
+            call_piece(1, "{}", "write"),
+        ],
     ],
-    ids=["in pieces", "all of index 0", "without index", "interleaved"],
+    ids=["in pieces", "all of index 0", "without index", "interleaved", "id alone"],
 )
 async def test_streamed_calls_are_put_together(pieces: list[Any]) -> None:
     server = Server(stream(*pieces, chunk({}, "tool_calls"), "[DONE]"))

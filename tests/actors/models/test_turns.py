@@ -65,6 +65,14 @@ def test_a_second_result_of_one_call_is_told_after_the_first() -> None:
     ]
 
 
+def test_what_is_said_among_results_follows_them() -> None:
+    both = Message(
+        role="tool", content=[TextBlock(text="by the way"), result("a"), result("b")]
+    )
+    said = shape(CALLS, both, Message.assistant("thanks"))
+    assert said[1:] == [["ok", "ok"], ("user", "by the way"), ("assistant", "thanks")]
+
+
 def test_a_turn_knows_the_last_message_that_is_part_of_it() -> None:
     messages = [
         Message.user("a"),

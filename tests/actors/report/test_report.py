@@ -9,10 +9,20 @@ import pytest
 import trio
 from click.testing import CliRunner
 
-from actors import Agent, FunctionModel, Message, Request, SQLiteStore, State, tool
+from actors import (
+    Agent,
+    FunctionModel,
+    MemoryStore,
+    Message,
+    Request,
+    SQLiteStore,
+    State,
+    tool,
+)
 from actors.cli import main
 from actors.report import write_report
 from actors.testing import FakeModel, tool_call
+from tests.graphs import chain, thread, user
 
 
 @tool
@@ -113,6 +123,35 @@ async def test_nothing_that_an_agent_says_is_markup_and_nothing_is_loaded(
     data, histories = parts(page)
     assert data["agents"][0]["title"] == "<img src=x> </script><i>hi</i>"
     assert "</script><b>said</b>" in [row[3] for row in histories[0]]
+
+
+async def test_a_graph_has_its_status_and_the_children_of_its_nodes(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    scout = Agent(FunctionModel(asks, "function/child"), tools=[look], store=store)
+    app = chain(("scout", scout), checkpointer=store)
+    await app.ainvoke(user("home"), thread("thread"))
+    write_report(store, ["thread"], tmp_path / "page.html")
+    data, _ = parts(tmp_path / "page.html")
+    found = [data["words"][agent["status"]] for agent in data["agents"]]
+    assert found == ["done", "done"]
+
+
+def test_the_histories_of_many_agents_are_packed_by_the_hundred(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    names = [f"s{number}" for number in range(250)]
+    for name in names:
+        state = State(id=name)
+        state.add_message(Message.user(f"I am {name}"))
+        store.save(state)
+    write_report(store, names, tmp_path / "page.html")
+    data, histories = parts(tmp_path / "page.html")
+    assert [agent["id"] for agent in data["agents"]] == names
+    assert [lines[0][3] for lines in histories] == [f"I am {name}" for name in names]
+    assert (tmp_path / "page.html").read_text().count('id="h') == 3
 
 
 def test_a_state_that_is_missing_has_a_row_that_says_so(tmp_path: Path) -> None:

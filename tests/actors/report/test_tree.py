@@ -1,16 +1,17 @@
 from actors import MemoryStore, Message, Record, State
 from actors._inside import send
 from actors.report._tree import TEXT_CHARACTERS_MAX, read_rows
-from protocol import StoreDamaged, ToolCall
+from protocol import StoreDamaged, ToolCall, Usage
 from protocol._commands import (
     CloseCall,
     EndChild,
+    NoteExchange,
     NoteStart,
     Receive,
     Request,
     StartRun,
 )
-from protocol._entries import AgentInfo, Reply
+from protocol._entries import AgentInfo, Exchange, Reply
 from protocol._work_entries import ChildEnd
 
 
@@ -94,6 +95,14 @@ def test_children_that_ran_in_the_background_are_there() -> None:
     send(top, EndChild(end))
     rows = list(read_rows(kept(top, ran("below", "top")), ["top"]))
     assert [(row.id, row.status) for row in rows][1] == ("below", "cancelled")
+
+
+def test_what_side_questions_used_is_counted() -> None:
+    state = ran("a")
+    usage = Usage(input_tokens=3, requests=1).for_model("fake/m")
+    send(state, NoteExchange("ask", Exchange(question="Who?", answer="I"), usage))
+    (row,) = read_rows(kept(state), ["a"])
+    assert row.own == {"fake/m": usage}
 
 
 def test_long_texts_are_cut_and_say_how_much_is_left_out() -> None:
