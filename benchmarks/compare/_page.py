@@ -20,6 +20,10 @@ FOLDER = "benchmarks"
 """Beside the page: its pictures."""
 
 INTRODUCTION = f"""\
+---
+hide: [toc] # the first column of the table links to the sections, and needs the room
+---
+
 # Benchmarks
 
 <!-- Written by `python -m benchmarks.compare --write`: a change by hand is lost. -->
@@ -143,7 +147,7 @@ def _summary(cells: Cells, rows: Sequence[Row], peers: Sequence[Peer]) -> str:
     head = " | ".join(peer.name for peer in peers)
     lines = [f"| row | {head} |", f"|---|{'---:|' * len(peers)}"]
     for row in rows:
-        texts = [said(peer.name, cells[row.id][peer.name]) for peer in peers]
+        texts = [_narrow(said(peer.name, cells[row.id][peer.name])) for peer in peers]
         unit = "" if row.unit == "µs" else f", {row.unit}"
         name = f"[{row.title}](#{_anchor(row)}){unit}"
         lines.append(f"| {name} | {' | '.join(texts)} |")
@@ -156,6 +160,10 @@ def _summary(cells: Cells, rows: Sequence[Row], peers: Sequence[Peer]) -> str:
     if not behind:
         told = f"{OURS} leads all rows."
     return "\n".join(["## All rows\n", *lines, "", told, *behind, ""])
+
+
+def _narrow(text: str) -> str:
+    return text.replace(" (", "<br>(").replace("× ", "×\u202f")
 
 
 def _section(cells: Cells, row: Row) -> str:

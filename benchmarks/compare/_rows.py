@@ -123,9 +123,9 @@ ROWS = (
         fewer={
             "pykka": 1_000,
             "autogen-core": 5_000,
-            "langgraph": 2_000,
-            "pydantic-ai": 2_000,
-            "openai-agents": 2_000,
+            "langgraph": 1_000,
+            "pydantic-ai": 1_000,
+            "openai-agents": 1_000,
         },
     ),
     Row(

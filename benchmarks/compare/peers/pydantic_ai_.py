@@ -159,12 +159,12 @@ async def stored() -> InMemoryConversationStore:
 
 
 async def snapshot(count: int, watch: Watch) -> None:
-    watch.note = "`all_messages` of a result"
+    watch.note = "a copy, by the caller, of `all_messages` of a result"
     said: list[ModelMessage] = [user(f"{QUESTION} {n}") for n in range(LONG - 2)]
     result = await scripted(0).run(QUESTION, message_history=said)
     with watch:
         for _ in range(count):
-            result.all_messages()
+            result.all_messages().copy()
 
 
 async def fork(count: int, watch: Watch) -> None:
