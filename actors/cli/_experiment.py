@@ -19,6 +19,7 @@ from ._console import console_of
 from ._numbers import SECONDS
 from ._open_store import check_folder
 from ._shift import STOPPED
+from ._written import check_page
 
 if TYPE_CHECKING:
     from ._sweeper import Sweeper, Wanted
@@ -129,6 +130,7 @@ def _wanted(given: dict[str, Any]) -> "Wanted":
 
     if given["out"] is not None:
         check_folder(given["out"])
+        check_page(given["out"], "--out")
     if given["seed"] is not None and given["seeds"] is not None:
         raise click.UsageError("--seed is one of the --seeds: give one of the two")
     seeds = (given["seed"],) if given["seed"] is not None else None

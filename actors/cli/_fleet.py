@@ -29,6 +29,7 @@ from ._results import Spool
 from ._shift import Shift
 from ._tasks import BadLine, Task, read_tasks
 from ._unattended import unattended
+from ._written import check_apart, check_page
 
 MAX_RUNNING = 100
 """About what a usual account may ask at once; the gate finds out what is too much."""
@@ -71,6 +72,10 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
     out = given["out"] or tasks.with_name("results.jsonl")
     for made in (store, out, given["report"] or out):
         check_folder(made)
+    page = given["report"]
+    check_apart({"TASKS": tasks, "--store": store, "--out": out, "--report": page})
+    if page:
+        check_page(page, "--report")
     chosen = _agent(agent, given)
     if given["max_cost"] is not None and (fault := unpriced(chosen)):
         _refuse(f"cannot keep to --max-cost, {fault}; or bound --max-tokens")
@@ -88,8 +93,8 @@ def fleet(tasks: Path, agent: str, **given: Any) -> None:
                 restrict_keyboard_interrupt_to_checkpoints=True,
             )
             shift.sum_up(out)
-            if given["report"]:
-                write_report(kept, names, given["report"], title=tasks.name)
+            if page:
+                write_report(kept, names, page, title=tasks.name)
         except (OSError, StoreDamaged) as fault:
             raise click.ClickException(told(fault)) from fault
     raise SystemExit(shift.exit_code(faults=bool(bad)))

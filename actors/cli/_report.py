@@ -7,7 +7,8 @@ import click
 from actors import Store, StoreDamaged
 from actors.report import write_report
 
-from ._open_store import opened
+from ._open_store import check_folder, opened
+from ._written import check_page
 
 
 @click.command()
@@ -26,6 +27,8 @@ def report(store: Store, state_id: str, out: Path) -> None:
     STORE is the folder of a FileStore, the file of a SQLiteStore, or a postgresql://
     address.
     """
+    check_folder(out)
+    check_page(out, "--out")
     with store:
         if not _is_there(store, state_id):
             raise click.ClickException(
@@ -35,7 +38,7 @@ def report(store: Store, state_id: str, out: Path) -> None:
             count = write_report(store, [state_id], out, title=state_id)
         except OSError as fault:
             raise click.ClickException(str(fault)) from fault
-    click.echo(f"{count:,} agents in {out}")
+    click.echo(f"{count:,} agent{'' if count == 1 else 's'} in {out}")
 
 
 def _is_there(store: Store, state_id: str) -> bool:

@@ -114,6 +114,7 @@ def test_the_prompt_is_part_of_the_command_that_repeats() -> None:
         ("nowhere:x", (), "no module 'nowhere'"),
         (own("nothing"), (), "its own functions and agents are orders, is_whole"),
         ("not_a_function", (), "is no function but"),
+        ("is_whole", (), "is no async function: write it with 'async def'"),
         ("agent", (), "say what it is asked with --prompt"),
         ("agent", ("--prompt", "x", "--model", "unheard-of"), "names no model"),
         ("agent", ("--prompt", "x", "--base-url", "http://x"), "give both"),
@@ -145,6 +146,16 @@ def test_quiet_shows_nothing_and_writes_the_page_where_it_is_wanted() -> None:
     done = experiment("fails", "--seed", 0, "--quiet", "--out", "x.html")
     assert (done.exit_code, done.output) == (1, "")
     assert Path("x.html").exists()
+
+
+def test_a_page_is_not_written_over_what_is_none() -> None:
+    Path("shop.py").write_text("mine = 1\n")
+    done = experiment("waits", "--seeds", 1, "--out", "shop.py")
+    assert done.exit_code == 2
+    assert "over 'shop.py', which is none" in " ".join(done.output.split())
+    assert Path("shop.py").read_text() == "mine = 1\n"
+    for _ in range(2):
+        assert experiment("waits", "--seeds", 1, "--out", "x.html").exit_code == 0
 
 
 def test_a_page_that_cannot_be_written_is_an_error() -> None:

@@ -280,7 +280,12 @@ def test_an_agent_that_is_none_is_a_fault_of_usage_and_nothing_is_made(
         ('{"id":"a","prompt":"p"}\n', ("--max-requests", "-1"), "--max-requests"),
         ('{"id":"a","prompt":"p"}\n', ("--max-tokens", "nan"), "--max-tokens"),
         ('{"id":"a","prompt":"p"}\n', ("--max-running", "0"), "--max-running"),
-        ('{"id":"a","prompt":"p"}\n', ("--store", "tasks.jsonl"), "StoreDamaged"),
+        ('{"id":"a","prompt":"p"}\n', ("--store", "tasks.jsonl"), "over TASKS"),
+        ('{"id":"a","prompt":"p"}\n', ("--store", "notes.txt"), "StoreDamaged"),
+        ('{"id":"a","prompt":"p"}\n', ("--out", "tasks.jsonl"), "over TASKS"),
+        ('{"id":"a","prompt":"p"}\n', ("--out", "./runs.db"), "over --store"),
+        ('{"id":"a","prompt":"p"}\n', ("--report", "results.jsonl"), "over --out"),
+        ('{"id":"a","prompt":"p"}\n', ("--report", "notes.txt"), "which is none"),
         ('{"id":"a","prompt":"p"}\n', ("--store", "gone/x.db"), "no folder 'gone'"),
         ('{"id":"a","prompt":"p"}\n', ("--out", "gone/o.jsonl"), "no folder 'gone'"),
         ('{"id":"a","prompt":"p"}\n', ("--report", "gone/r.html"), "no folder 'gone'"),
@@ -290,11 +295,13 @@ def test_what_cannot_begin_is_a_fault_of_usage(
     text: str, options: tuple[str, ...], fault: str
 ) -> None:
     Path("tasks.jsonl").write_text(text)
+    Path("notes.txt").write_text("mine\n")
     done = fleet("speaker", *options)
     assert done.exit_code == 2
     assert fault in " ".join(done.output.split())
     assert not Path("results.jsonl").exists()
     assert Path("tasks.jsonl").read_text() == text
+    assert Path("notes.txt").read_text() == "mine\n"
 
 
 def test_a_bound_on_cost_needs_to_know_what_the_model_costs() -> None:
@@ -330,9 +337,9 @@ def test_of_many_bad_lines_the_first_are_named() -> None:
 
 def test_results_that_cannot_be_written_are_an_error_and_can_be_had_later() -> None:
     tasks("one")
-    done = fleet("speaker", "--out", "nowhere/results.jsonl")
+    done = fleet("speaker", "--out", "longer than any file system allows" * 10)
     assert done.exit_code == 1
-    assert "FileNotFoundError" in done.output
+    assert "OSError" in done.output
     again = fleet("speaker")
     assert again.exit_code == 0
     assert "1 done (1 before)" in again.output

@@ -172,12 +172,29 @@ def test_the_command_writes_a_report_and_refuses_an_id_that_is_not_there(
         store.save(State(id="a", messages=[Message.user("Hello")]))
     done = CliRunner().invoke(main, ["report", place, "a", "--out", str(page)])
     assert done.exit_code == 0, done.output
-    assert "1 agents" in done.output
+    assert done.output == f"1 agent in {page}\n"
     page.unlink()
     done = CliRunner().invoke(main, ["report", place, "b", "--out", str(page)])
     assert done.exit_code == 1
     assert "no State 'b'" in done.output
     assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "fault"),
+    [("runs.db", "which is none"), ("gone/a.html", "there is no folder 'gone'")],
+)
+def test_a_report_is_not_written_over_the_store_or_to_nowhere(
+    out: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with SQLiteStore("runs.db") as store:
+        store.save(State(id="a", messages=[Message.user("Hello")]))
+    done = CliRunner().invoke(main, ["report", "runs.db", "a", "--out", out])
+    assert done.exit_code == 2
+    assert fault in " ".join(done.output.split())
+    with SQLiteStore("runs.db") as store:
+        assert store.load("a").messages[0].text() == "Hello"
 
 
 @pytest.mark.slow
