@@ -174,7 +174,7 @@ def test_salvage_does_not_write_over_what_is_there(place: Path, tmp_path: Path) 
     assert run("salvage", place, tmp_path / "new", "kid").exit_code == 0
     again = run("salvage", place, tmp_path / "new", "kid", "root")
     assert again.exit_code == 1
-    assert "kid: not saved: cannot append to State 'kid'" in again.output
+    assert "kid: not saved: cannot begin State 'kid'" in again.output
     assert "root: 7 entries saved" in again.output
 
 
