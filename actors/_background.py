@@ -3,7 +3,8 @@
 1. They hang below a node of their State, beside its runs: a turn that ends, or is
    interrupted, leaves them alone; cancelling a run of the State stops them too.
 2. Each ends with one entry in its owner: the State that started it, or the nearest one
-   above that has not ended.
+   above that has not ended. When an owner's run ends, what it leaves begins anew in the
+   owner above, so that this can be read from the histories alone.
 3. An owner that runs nothing is run again by its agent, so that the model hears of it.
 4. A start is durable before the child does anything. One without an end, in a State
    that a store gave back, is ended or gone on with by the State's next run.
@@ -103,7 +104,7 @@ def _start(call: CallNode, agent: "Agent", prompt_or_state: str | State) -> Run:
         raise
     child.origin = call
     call.add_child(child.id, state)
-    send(run.state, StartChild(begun))
+    background.own(begun)
     child.on_end = partial(background.child_ended, begun)
     run.supervisor._spawn(child, _begin, run.state, agent, child)
     return Run(child)
@@ -180,6 +181,7 @@ def _runs_again(
     # What the earlier process used for it was counted by nobody.
     child.before = _used_before(begun, state)
     adopt_child(run.state, state)
+    background.own(begun)
     child.on_end = partial(background.child_ended, begun)
     run.supervisor._spawn(child, agent._drive, child)
     return True
@@ -208,11 +210,13 @@ class Background(Node):
     It has no task: it ends with the last of its children.
     """
 
-    __slots__ = ("run",)
+    __slots__ = ("owned", "run")
 
     def __init__(self, run: RunNode, above: "Background | None") -> None:
         super().__init__(run.supervisor, above, run.id)
         self.run = run
+        self.owned: dict[str, ChildStart] = {}
+        """Children whose end belongs into this State."""
         if above is None:
             run.supervisor._roots[self] = None
 
@@ -220,6 +224,21 @@ class Background(Node):
         """Children take after this run, the latest of the State."""
         self.run = run
         self.depth, self.accounts, self.audience = run.depth, run.accounts, run.audience
+
+    def own(self, begun: ChildStart) -> None:
+        """Record that the end of a child belongs into this State, unless it says so."""
+        send(self.run.state, StartChild(begun))
+        self.owned[begun.child_id] = begun
+
+    def hand_up(self) -> None:
+        """The State's run has ended: what goes on is the nearest owner's above."""
+        owner = self._owner()
+        if owner is None or owner is self or not self.owned:
+            return
+        for begun in self.owned.values():
+            owner.own(begun)
+        self.owned.clear()
+        save_soon(self.supervisor, owner.run.state)
 
     def cancel(self, stop: Stop) -> None:
         """Nothing runs for this very node."""
@@ -229,6 +248,7 @@ class Background(Node):
         assert isinstance(child, RunNode), "the background holds runs"
         owner = self._owner()
         if owner is not None:
+            owner.owned.pop(begun.child_id, None)
             send(owner.run.state, EndChild(end_of(begun, child), child.usage))
             save_soon(self.supervisor, owner.run.state)
             owner._have_it_read()

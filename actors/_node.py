@@ -205,6 +205,9 @@ class Node:
         """The id of the call that this is, or None when it is a run."""
         return None
 
+    def hand_up(self) -> None:
+        """The run that this stands beside has ended; a background minds."""
+
     def give_up(self) -> None:
         """This did not stop within its grace: end it as it stands."""
         self.end()

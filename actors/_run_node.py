@@ -243,6 +243,8 @@ class RunNode(Node):
         self.settle()
         self.task = None  # it knows this node, and would keep it in a circle
         super().end()
+        if self.background is not None:
+            self.background.hand_up()
 
     def give_up(self) -> None:
         """The run's own code did not stop: its owner goes on without it.

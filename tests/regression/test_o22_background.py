@@ -41,15 +41,18 @@ async def hang() -> str:
     return ""
 
 
-async def dead_owner(store: MemoryStore, child: Agent) -> State:
-    """An owner whose process died while its child was at work; loaded again."""
+async def dead_owner(store: MemoryStore, child: Agent, *more: Reply) -> State:
+    """An owner whose process died while its child was at work; loaded again.
+
+    Its model gives ``more`` replies for what ends before.
+    """
 
     @tool
     async def send() -> str:
         start_child(child, "look")
         return "sent"
 
-    model = FakeModel([reply(ToolCall(id="c", name="send")), reply("waiting")])
+    model = FakeModel([reply(ToolCall(id="c", name="send")), reply("waiting"), *more])
     owner = quiet(model, tools=[send], store=store)
     state = State(id="owner", messages=[Message.user("go")])
     async with open_supervisor() as supervisor:
@@ -167,6 +170,31 @@ async def test_a_fork_leaves_the_children_to_its_original() -> None:
     loaded.add_message(Message.user("and?"))
     await quiet(FakeModel([reply("a copy")]), store=store).arun(loaded)
     assert ends(loaded) == []
+
+
+async def test_what_a_child_has_sent_off_goes_up_when_it_ends() -> None:
+    store = MemoryStore()
+
+    @tool
+    async def send_on() -> str:
+        start_child(at_work(), "look")
+        return "sent on"
+
+    between = quiet(
+        FakeModel([reply(ToolCall(id="b", name="send_on")), reply("my part is done")]),
+        tools=[send_on],
+        name="between",
+    )
+    state = await dead_owner(store, between, reply("I see"))
+    assert ends(state) == [("done", "my part is done")]
+    assert len(children(state)) == 2
+    await quiet(FakeModel([reply("a pity")]), store=store).arun(state)
+    assert [outcome for outcome, _ in ends(state)] == ["done", "interrupted"]
+    assert state.usage.requests == 3 + 2 + 1 + 1
+    again = await store.aload(children(state)[0])
+    again.add_message(Message.user("more"))
+    await quiet(FakeModel([reply("nothing new")]), store=store).arun(again)
+    assert ends(again) == []
 
 
 async def test_a_start_is_saved_before_the_child_does_anything() -> None:

@@ -69,7 +69,7 @@ RUNS = (
     "a stream's run waited for its reader",
     "a fan was settled early",
     "a child in the background outlived its turn",
-    "the end of a child in the background went up",
+    "a child in the background went up to another owner",
 )
 
 STATES = (
