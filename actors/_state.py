@@ -152,7 +152,8 @@ class State(Reading):
 
         Raises:
             ValueError: no such question is open: it was answered, closed, or never
-                asked.
+                asked; or it asks whether a call may run, and ``value`` is neither
+                text nor a bool.
             TypeError: ``value`` is not JSON.
         """
         self._mailbox.send(AnswerQuestion(Answer(question_id=question_id, value=value)))

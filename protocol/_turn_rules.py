@@ -282,17 +282,33 @@ def _end_child(value: Value, command: EndChild, now: Clock) -> HistoryEntry | No
     )
 
 
+def check_approval(answer: object) -> None:
+    """Refuse what says neither that a call may run nor that it may not.
+
+    Raises:
+        ValueError: it is neither text nor a bool.
+    """
+    if not isinstance(answer, str | bool):
+        raise ValueError(  # noqa: TRY004 - a wrong answer to a known question
+            f"an approval is answered with 'yes', 'always', 'no' or the reason "
+            f"against it, not {answer!r}"
+        )
+
+
 def _ask(value: Value, command: Ask, now: Clock) -> HistoryEntry:
     return QuestionEntry(content=command.question, turn=value.turn, at=now())
 
 
 def _answer_question(value: Value, command: AnswerQuestion, now: Clock) -> HistoryEntry:
-    asked = command.answer.question_id
-    if all(question.id != asked for question in value.facts.questions):
+    answer, questions = command.answer, value.facts.questions
+    asked = next((each for each in questions if each.id == answer.question_id), None)
+    if asked is None:
         raise ValueError(
-            f"no question {asked!r} is open: it was answered or closed before, or "
-            f"never asked (open now: {[q.id for q in value.facts.questions]})"
+            f"no question {answer.question_id!r} is open: it was answered or closed "
+            f"before, or never asked (open now: {[each.id for each in questions]})"
         )
+    if asked.call is not None and answer.answered:
+        check_approval(answer.value)
     return AnswerEntry(content=command.answer, turn=value.turn, at=now())
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from protocol import Question, ToolCall
 from protocol._json import FrozenDict, freeze
+from protocol._turn_rules import check_approval
 
 from ._shown import call_text
 
@@ -34,14 +35,11 @@ def approval_of(answer: object) -> Approval:
     Raises:
         ValueError: it is neither text nor a bool.
     """
+    check_approval(answer)
     if isinstance(answer, bool):
         return Approval(answer)
-    if not isinstance(answer, str):
-        raise ValueError(  # noqa: TRY004 - a wrong answer to a known question
-            f"an approval is answered with 'yes', 'always', 'no' or the reason "
-            f"against it, not {answer!r}"
-        )
-    match answer.strip().lower():
+    reason = str(answer).strip()
+    match reason.lower():
         case "yes" | "y":
             return Approval(True)
         case "always":
@@ -49,7 +47,7 @@ def approval_of(answer: object) -> Approval:
         case "no" | "n" | "":
             return Approval(False)
         case _:
-            return Approval(False, reason=answer.strip())
+            return Approval(False, reason=reason)
 
 
 def approval_prompt(call: ToolCall) -> str:

@@ -312,6 +312,9 @@ class Expected:
     def answer_question(self, answer: Any) -> Outcome:
         if answer.question_id not in self.value.questions:
             return refused(ValueError)
+        is_approval = self.value.questions[answer.question_id] is not None
+        if is_approval and answer.answered and type(answer.value) not in {str, bool}:
+            return refused(ValueError)
         return records(kind="answer", content=answer)
 
     def import_messages(self, messages: tuple[Message, ...]) -> Outcome:

@@ -113,6 +113,12 @@ REFUSED: dict[str, tuple[type[Exception], str, Value, AnyCommand]] = {
         IDLE,
         CloseCall(A, "", "done"),
     ),
+    "an approval that is neither yes nor no": (
+        ValueError,
+        "'yes', 'always', 'no' or the reason",
+        step(CALLING, Ask(Question(id="q", state_id="s", call=A, prompt="?")), clock),
+        AnswerQuestion(Answer(question_id="q", value=5)),
+    ),
     "a start of nothing": (ValueError, "none to start", THINKING, NoteStart(A, "k")),
     "a result of another call": (
         ValueError,

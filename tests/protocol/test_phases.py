@@ -174,7 +174,9 @@ LEGAL: dict[type[AnyCommand], Callable[[State], AnyCommand]] = {
         end=ChildEnd(child_id="child-1", name="helper", outcome="done", text="ok")
     ),
     Ask: lambda state: Ask(question=ASKED),
-    AnswerQuestion: lambda state: AnswerQuestion(answer=Answer(question_id="q-1")),
+    AnswerQuestion: lambda state: AnswerQuestion(
+        answer=Answer(question_id="q-1", value="no")
+    ),
     StartGraph: lambda state: StartGraph(GraphStart(tasks=(FIRST,))),
     StartNode: lambda state: StartNode(FIRST),
     EndNode: lambda state: end_of(FIRST),
