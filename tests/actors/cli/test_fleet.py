@@ -109,11 +109,23 @@ def test_a_failed_task_says_why_and_stays_until_it_is_retried(
     assert failed["error"] == "ValueError: no idea about fail"
     assert failed["answer"] is None
 
+    assert "  1 × ValueError: no idea about fail (first t1)\n" in done.output
+
     monkeypatch.setenv("CALLBOARD_TEST_MENDED", "yes")
     assert fleet("speaker").exit_code == 1
     assert results()[1] == failed
     assert fleet("speaker", "--retry-failed").exit_code == 0
     assert [line["answer"] for line in results()] == ["about one", "mended"]
+
+
+def test_of_many_errors_the_most_frequent_are_told() -> None:
+    tasks("fail", *(f"fail {n}" + "!" * 300 for n in range(4)), "one", "fail")
+    lines = fleet("speaker").output.splitlines()
+    told = [line for line in lines if line.startswith("  ")]
+    assert told[0] == "  2 × ValueError: no idea about fail (first t0)"
+    assert told[1].startswith("  1 × ValueError: no idea about fail 0!!!")
+    assert told[1].endswith("!… (first t1)")
+    assert told[3:] == ["  and 2 other errors"]
 
 
 def test_a_limit_of_the_agent_stops_a_task_and_the_others_go_on() -> None:
