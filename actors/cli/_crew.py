@@ -7,6 +7,7 @@
 4. The limits of the fleet count what its tasks have used in earlier processes, too.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -71,6 +72,10 @@ class Counts:
     """Turns made here by tasks that have ended."""
     usage: Usage = NO_USAGE
     """What the tasks that have ended have used, here and earlier."""
+    faults: Counter[str] = attrs.field(factory=Counter)
+    """How many tasks failed with each error."""
+    first: dict[str, str] = attrs.field(factory=dict)
+    """The task that failed first with each error."""
 
 
 @attrs.frozen
@@ -255,6 +260,9 @@ class Fleet:
         counts.ended[result.status] += 1
         counts.final += result.is_final
         counts.usage += result.usage
+        if result.status == "failed" and result.error:
+            counts.faults[result.error] += 1
+            counts.first.setdefault(result.error, result.id)
         self._spool.put(result)
 
 

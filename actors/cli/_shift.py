@@ -2,17 +2,22 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import trio
 from rich.console import Console
 
-from ._crew import GRACE_S, Fleet
+from ._crew import GRACE_S, Counts, Fleet
 from ._progress import Progress, in_time, unpriced, used
 
 STOPPED = 130
 """The exit code of a program that Ctrl+C ended, as shells have it."""
+
+FAULTS_SHOWN = 3
+"""Errors that are told of a fleet; the results have that of each task."""
+
+_FAULT_CHARACTERS_MAX = 200
 
 _REASONS: dict[int, str] = {
     signal.SIGINT: "Ctrl+C was pressed",
@@ -114,6 +119,7 @@ class Shift:
         if fleet.unfinished:
             self._say(self.how_to_go_on())
         if counts.ended["failed"]:
+            self._say(*_faults(counts))
             self._say("run it with --retry-failed to try again what failed")
 
     def exit_code(self, *, faults: bool) -> int:
@@ -126,3 +132,14 @@ class Shift:
             return STOPPED
         well = self._fleet.counts.ended["done"] == len(self._fleet.plan.tasks)
         return 0 if well and not faults else 1
+
+
+def _faults(counts: Counts) -> Iterator[str]:
+    """The errors that most tasks failed with, and a task of each."""
+    for error, number in counts.faults.most_common(FAULTS_SHOWN):
+        text = " ".join(error.split())
+        if len(text) > _FAULT_CHARACTERS_MAX:
+            text = text[: _FAULT_CHARACTERS_MAX - 1] + "…"
+        yield f"  {number:,} × {text} (first {counts.first[error]})"
+    if (more := len(counts.faults) - FAULTS_SHOWN) > 0:
+        yield f"  and {more:,} other errors"
