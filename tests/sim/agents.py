@@ -80,12 +80,13 @@ def _agent(world: "World", random: Random, depth: int, leaves: dict[str, Any]) -
     tools = dict(leaves)
     if depth < world.settings.depth:
         child = _agent(world, random, depth + 1, leaves)
-        tools["child"] = child
+        tools[str(child.name)] = child
         tools["run"] = run_of_child(world, child)
         tools["send"] = send_of(world, child)
         tools["fan"] = fan_of(world, child, random)
-    name = "child" if depth else "root"
-    key = "shared" if world.settings.share_model else f"{name}{depth}"
+    # Who goes on in another process is known by its name.
+    name = f"child{depth}" if depth else "root"
+    key = "shared" if world.settings.share_model else name
     model = SimModel(world, f"sim/{key}", tuple(tools), random.randint(0, 2))
     settings = draw_agent_settings(random, world.settings)
     quiet: dict[str, Any] = {"reporter": None}
@@ -187,7 +188,7 @@ class SimModel(Model):
         random = self.world.random
         name = random.choice(self.tools)
         args: dict[str, Any] = {}
-        if name == "child":
+        if name.startswith("child"):
             args = {"prompt": "child question 0"}
         call = tool_call(name, **args)
         if random.random() < 0.2:  # models do not care for unique ids

@@ -80,6 +80,7 @@ class Process:
                     async with trio.open_nursery() as talks:
                         for each in self.world.conversations:
                             talks.start_soon(self.converse, each)
+                    await self.supervisor._wait_idle()  # what is in the background
                     self.settled = self.alive
                     nursery.cancel_scope.cancel()
         finally:
