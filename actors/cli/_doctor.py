@@ -37,7 +37,7 @@ class Check:
 
 @click.command()
 def doctor() -> None:
-    """Check versions, and that nobody else's packages are in the way."""
+    """Check versions, and that no other packages are in the way."""
     checks = examine(sys.path)
     for check in checks:
         click.echo(f"{'ok ' if check.advice is None else 'BAD'} {check.text}")

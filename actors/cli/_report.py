@@ -11,7 +11,7 @@ from ._open_store import check_folder, opened
 from ._written import check_page
 
 
-@click.command()
+@click.command(short_help="Write what a State and those below it did, as HTML.")
 @click.argument("store", callback=opened)
 @click.argument("state_id", metavar="ID")
 @click.option(

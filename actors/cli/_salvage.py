@@ -52,7 +52,7 @@ def _is_id(store: Store, text: str) -> bool:
         return False  # no id looks like this, or nobody knows
 
 
-@click.command(name="salvage")
+@click.command(name="salvage", short_help="Save what can be read of a damaged store.")
 @click.argument("store", callback=opened)
 @click.argument("into", callback=_target)
 @click.argument("state_ids", metavar="[ID]...", nargs=-1)

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 from rich.tree import Tree
 
 from actors import Message, Saved, State, Store, StoreDamaged, ToolResultBlock, Usage
@@ -18,11 +20,18 @@ from ._open_store import opened
 
 # Wide enough that a pipe gets each row on one line.
 _PLAIN_COLUMNS = 160
+_DAMAGED = "[red]damaged[/]"
+_NUMBERS = frozenset({"turns", "entries", "tokens", "cost"})
+_WHOLE = frozenset({"id", "updated (UTC)"})
+_LEFT_OUT = ("entries", "updated (UTC)", "tokens", "cost", "turns")
+"""What a narrow terminal has no room for, the least missed first."""
+_TITLE_CELLS_MIN = 16
+_GAP_CELLS = 3
 _TREE_ROWS_MAX = 200
 _RESULT_CHARACTERS_MAX = 2_000
 
 
-@click.command()
+@click.command(short_help="Show the States in a store, or one with all below it.")
 @click.argument("store", callback=opened)
 @click.argument("state_id", metavar="[ID]", required=False)
 @click.option("--agent", help="Only States that this agent ran last.")
@@ -55,7 +64,8 @@ def show(
     with store:
         try:
             if state_id is None:
-                console.print(_list(store, store.list(limit=limit, **filters)))
+                found = store.list(limit=limit, **filters)
+                console.print(_list(store, found, console.width))
             else:
                 _show_state(console, store, state_id)
         except LookupError as fault:
@@ -67,27 +77,63 @@ def show(
             raise click.ClickException(str(fault)) from fault
 
 
-def _list(store: Store, found: Iterable[Saved]) -> Table:
-    table = Table(box=box.SIMPLE)
-    for heading in ("id", "agent", "status", "title"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("turns", "entries", "tokens", "cost"):
-        table.add_column(heading, justify="right")
-    table.add_column("updated (UTC)")
-    for saved in found:
-        info = saved.info
-        table.add_row(
-            escape(saved.id),
-            escape(info.get("agent") or ""),
-            "[red]damaged[/]" if saved.damage else _status(store, saved.id, info),
-            escape(saved.damage or info.get("title") or ""),
-            f"{info.get('turn', 0):,}",
-            f"{info.get('entries', 0):,}",
-            f"{_tokens(info):,}",
-            _dollars(info.get("cost")),
-            _moment(info.get("updated")),
+def _list(store: Store, found: Iterable[Saved], width: int) -> Table | str:
+    """The States as rows; where they are too wide, columns are left out."""
+    rows = [_row(store, saved) for saved in found]
+    if not rows:
+        return "no State is there, or none of those that are asked for"
+    wide = {
+        name: max(
+            len(name), *(cell_len(Text.from_markup(row[name]).plain) for row in rows)
         )
+        for name in rows[0]
+    }
+    full = wide["title"]
+    wide["title"] = min(full, _TITLE_CELLS_MIN)
+    for name in _LEFT_OUT:
+        if _cells(wide) > width:
+            del wide[name]
+    room = wide["title"] + width - _cells(wide)
+    table = _table()
+    for name, cells in wide.items():
+        table.add_column(
+            name,
+            justify="right" if name in _NUMBERS else "left",
+            overflow="fold",
+            no_wrap=name in _WHOLE and cells <= width // 2,
+        )
+    if full > room and not any(row["status"] == _DAMAGED for row in rows):
+        title = table.columns[list(wide).index("title")]
+        title.no_wrap, title.overflow = True, "ellipsis"
+        title.max_width = max(room, _TITLE_CELLS_MIN)
+    for row in rows:
+        table.add_row(*(row[name] for name in wide))
     return table
+
+
+def _table() -> Table:
+    return Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+
+
+def _cells(wide: Mapping[str, int]) -> int:
+    """How wide a table with columns of these widths is."""
+    return sum(wide.values()) + _GAP_CELLS * (len(wide) - 1)
+
+
+def _row(store: Store, saved: Saved) -> dict[str, str]:
+    """What is told of a State, as markup, by the name of its column."""
+    info = saved.info
+    return {
+        "id": escape(saved.id),
+        "agent": escape(info.get("agent") or ""),
+        "status": _DAMAGED if saved.damage else _status(store, saved.id, info),
+        "title": escape(saved.damage or info.get("title") or ""),
+        "turns": f"{info.get('turn', 0):,}",
+        "entries": f"{info.get('entries', 0):,}",
+        "tokens": f"{_tokens(info):,}",
+        "cost": _dollars(info.get("cost")),
+        "updated (UTC)": _moment(info.get("updated")),
+    }
 
 
 def _status(store: Store, state_id: str, info: Mapping[str, Any]) -> str:
@@ -218,7 +264,7 @@ def _leaf(store: Store, state_id: str, info: Mapping[str, Any]) -> str:
 
 
 def _show_usage(console: Console, usage: Usage) -> None:
-    table = Table(box=box.SIMPLE)
+    table = _table()
     table.add_column("usage", overflow="fold")
     for heading in ("requests", "input", "output", "cache read", "cache write", "cost"):
         table.add_column(heading, justify="right")

@@ -36,7 +36,7 @@ Found: TypeAlias = tuple[str, Finding]
 """A file's name, and what was found in it."""
 
 
-@click.command()
+@click.command(short_help="Survey the Python files below a folder.")
 @click.argument(
     "folder",
     required=False,

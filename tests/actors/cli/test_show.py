@@ -1,13 +1,16 @@
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from actors import (
     AgentInfo,
     FileStore,
     Image,
+    MemoryStore,
     Message,
     ModelReplyEntry,
     ModelRequestEntry,
@@ -22,6 +25,7 @@ from actors import (
     Usage,
 )
 from actors.cli import main
+from actors.cli._show import _list
 from protocol._work_entries import QuestionEntry
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
@@ -86,7 +90,7 @@ def ids(result: Result) -> set[str]:
 def test_the_list_has_a_row_for_each_state(place: Path) -> None:
     result = run("show", place)
     assert ids(result) == {"root", "kid", "grandkid", "done"}
-    row = next(line for line in result.output.splitlines() if " root " in line)
+    row = next(line for line in result.output.splitlines() if line.startswith("root "))
     assert "lead" in row
     assert "Find [the] bug" in row
     assert "1,020" in row
@@ -106,6 +110,28 @@ def test_the_list_is_filtered(
     place: Path, options: list[str], expected: set[str]
 ) -> None:
     assert ids(run("show", place, *options)) == expected
+
+
+def test_a_narrow_list_leaves_out_columns_and_keeps_each_id_whole() -> None:
+    store, name = MemoryStore(), "0123456789abcdef" * 2
+    store.save(State(id=name, messages=[Message.user("What is it? " * 9)]))
+    shown = {}
+    for width in (160, 80):
+        seen = StringIO()
+        Console(width=width, file=seen).print(_list(store, store.list(), width))
+        shown[width] = seen.getvalue()
+    heading, _, row = shown[80].splitlines()
+    assert len(row.rstrip()) <= 80
+    assert row.startswith(name)
+    assert "What is it?" in row
+    assert "turns" in heading
+    assert "updated" not in heading
+    assert "updated (UTC)" in shown[160]
+
+
+def test_an_empty_list_says_so(place: Path, tmp_path: Path) -> None:
+    for words in ([place, "--agent", "nobody"], [tmp_path]):
+        assert run("show", *words).output.startswith("no State is there, or none of")
 
 
 def test_the_list_has_at_most_as_many_rows_as_asked_for(place: Path) -> None:
