@@ -23,6 +23,7 @@ from protocol import ProviderError
 
 from ._progress import used
 from ._rule import Finding
+from ._shift import STOPPED
 from ._surveyors import Folder, findings, lead_of, printable
 
 # Twenty rows and the sums fit on one screen.
@@ -70,8 +71,20 @@ def survey(folder: Path | None, model: str | None, base_url: str | None) -> None
         trio.run(_run, console, lead, state, len(files.files))
     except ProviderError as fault:
         raise click.ClickException(str(fault)) from fault
+    except BaseException as fault:
+        if not _is_ctrl_c(fault):
+            raise
+        click.echo("stopped: Ctrl+C was pressed", err=True)
+        raise SystemExit(STOPPED) from None
     _show(console, root, findings(state))
     console.print(_told(state), markup=False, highlight=False)
+
+
+def _is_ctrl_c(fault: BaseException) -> bool:
+    """Whether this is Ctrl+C and nothing else, in groups or alone."""
+    if isinstance(fault, BaseExceptionGroup):
+        return all(_is_ctrl_c(each) for each in fault.exceptions)
+    return isinstance(fault, KeyboardInterrupt)
 
 
 async def _run(console: Console, lead: Agent, state: State, files: int) -> None:

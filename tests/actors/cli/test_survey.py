@@ -1,5 +1,8 @@
 import os
+import signal
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -135,3 +138,24 @@ def test_at_a_terminal_it_shows_how_many_surveyors_are_back(
     result = survey(tmp_path)
     assert result.exit_code == 0
     assert "Surveying" in result.output
+
+
+class Presser(BaseHTTPRequestHandler):
+    """A provider at whose first request somebody presses Ctrl+C."""
+
+    def do_POST(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_ctrl_c_ends_the_survey_with_a_line_and_130(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    with HTTPServer(("127.0.0.1", 0), Presser) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        done = survey(tmp_path, "--model", "m", "--base-url", address)
+        server.shutdown()
+    assert done.exit_code == 130
+    assert done.output == "stopped: Ctrl+C was pressed\n"
