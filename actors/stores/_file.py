@@ -89,6 +89,11 @@ class FileStore(Store):
             )
         self._disk = disk or LocalDisk()
         self._folder = Path(path)
+        if disk is None and self._folder.is_file():
+            raise NotADirectoryError(
+                f"cannot keep States in {str(path)!r}, a file: name a folder, or use "
+                f"SQLiteStore"
+            )
         self._disk.make_folder(self._folder)
         self._logs: OrderedDict[str, Log] = OrderedDict()
         # Where a record of this store begins that was not confirmed, and the record.

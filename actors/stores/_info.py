@@ -24,6 +24,7 @@ import msgspec
 from actors._family import Origin
 from protocol import Message
 from protocol._lazy import place_of_first, rest_in, rest_of
+from protocol._phases import PHASES
 from protocol._value import Value
 
 from ._record import Saved
@@ -141,7 +142,7 @@ def check_page(limit: int, filters: Mapping[str, Any]) -> None:
 
     Raises:
         TypeError: with the names that there are.
-        ValueError: ``limit`` is no int >= 0.
+        ValueError: ``limit`` is no int >= 0, or ``phase`` is none that there is.
     """
     given: Any = limit
     if isinstance(given, bool) or not isinstance(given, int) or given < 0:
@@ -152,6 +153,11 @@ def check_page(limit: int, filters: Mapping[str, Any]) -> None:
                 f"list has no filter {name!r}: there are "
                 f"{', '.join((*EQUAL_FILTERS, *TIME_FILTERS))}"
             )
+    if filters.get("phase", PHASES[0]) not in PHASES:
+        raise ValueError(
+            f"list(phase=...) is one of {', '.join(map(repr, PHASES))}, not "
+            f"{filters['phase']!r}"
+        )
 
 
 def page_of(

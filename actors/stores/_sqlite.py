@@ -43,6 +43,11 @@ class SQLiteStore(TableStore):
                 f"{str(place.parent)!r}; make it, as with Path(...).mkdir(parents="
                 f"True), or name another file"
             )
+        if place.is_dir():
+            raise IsADirectoryError(
+                f"cannot keep States in {str(place)!r}, a folder: name a file, such as "
+                f"{str(place / 'runs.db')!r}, or use FileStore"
+            )
         sqlite.connect(place, full=full).close()
         self._writer = Writer(
             "callboard-sqlite", partial(sqlite.SQLiteCommitter, place, full=full)

@@ -119,3 +119,13 @@ def test_a_system_without_locks_is_told_what_to_take(
     monkeypatch.setattr(_file, "find_spec", lambda _name: None)
     with pytest.raises(OSError, match="use SQLiteStore"):
         FileStore(tmp_path)
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused_with_the_way_out(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "runs.db"
+    place.write_text("mine")
+    with pytest.raises(NotADirectoryError, match="a file: name a folder, or use SQL"):
+        FileStore(place)
+    assert place.read_text() == "mine"

@@ -138,6 +138,14 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_in_the_place_of_a_file_is_refused_with_the_way_out(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(IsADirectoryError, match=r"a folder: name a file, .*runs\.db"):
+        SQLiteStore(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 async def test_many_saves_share_a_commit(tmp_path: Path) -> None:
     with SQLiteStore(tmp_path / "states.db") as store:
         async with trio.open_nursery() as nursery:

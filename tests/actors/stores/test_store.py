@@ -480,6 +480,11 @@ def test_a_writer_that_names_nobody_it_comes_after_needs_an_empty_place() -> Non
         refuse_conflict("x", {"writer": "v"}, 0, {"writer": "w"}, 0)
 
 
+def test_a_phase_that_there_is_none_of_is_refused() -> None:
+    with pytest.raises(ValueError, match="'thinking', 'calling', not 'running'"):
+        MemoryStore().list(phase="running")
+
+
 def long_state(turns: int) -> State:
     history: list[Any] = []
     for number in range(turns):
