@@ -52,7 +52,7 @@ def answer(process: "Process", state: State, question: Any) -> None:
 
 async def answer_what_is_left(process: "Process", state: State) -> None:
     """A run stopped with open questions: answer them where they were asked."""
-    if process.world.trouble(0.4):
+    if process.world.trouble(0.7):
         return  # there is time: another process may put them again
     for question in list(getattr(state.stopped, "questions", ())):
         reached("a question was left open")
