@@ -45,6 +45,10 @@ class Fleet:
                 self.slots.answered(started, self.now, SIZE)
                 yield self.slots.limit
 
+    def join(self, agents: int) -> None:
+        """Let more of them ask."""
+        self._ready += agents
+
     def pace(self, seconds: float) -> float:
         """Answers a second, from now on for so long."""
         before = self.answers
@@ -281,3 +285,12 @@ def test_a_model_that_needs_no_time_gets_no_limit() -> None:
         else:
             slots.answered(0.0, 0.0, SIZE)
     assert slots.limit is None
+
+
+def test_delay_alone_never_leaves_fewer_than_a_handful() -> None:
+    fleet = Fleet(Queue(1), agents=1)
+    fleet.pace(200.0)
+    fleet.join(11)
+    later = limits(fleet, 2000.0)
+    assert min(later) == 4
+    assert later[-1] <= 8
