@@ -33,7 +33,7 @@ def Image(  # noqa: N802 - named like the block class that it makes
 
     Raises:
         TypeError: ``source`` is something else.
-        ValueError: The bytes are of no such kind.
+        ValueError: The bytes are of no such kind, or it is an address.
         OSError: The file cannot be read.
     """
     data, filename = _bytes_of(source)
@@ -111,6 +111,11 @@ def _bytes_of(source: object) -> tuple[bytes, str | None]:
 
 
 def _bytes_of_text(source: str) -> tuple[bytes, str | None]:
+    if source.startswith(("http://", "https://")):
+        raise ValueError(
+            f"an image is made from what is here, not from the address {source!r:.80}: "
+            f"read it first, or write ImageBlock(media=MediaRef(url=...))"
+        )
     decoded = _decoded(source)
     if decoded is not None and sniff_image(decoded):
         return decoded, None

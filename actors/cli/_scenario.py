@@ -4,9 +4,7 @@
    the run alone, and scripts begin again.
 """
 
-import inspect
 from collections.abc import Sequence
-from typing import cast
 
 import click
 
@@ -47,7 +45,7 @@ def bench_of(
             run = _asking(agent, scenario, prompt)
         else:
             _check_alone(scenario, prompt, model, base_url)
-            run = _async_function(found, scenario)
+            run = _function(found, scenario)
         checks = [_function(named(each, "invariant"), each) for each in invariants]
         return Bench(run, checks)
     except Exception as fault:
@@ -71,14 +69,6 @@ def _function(found: object, name: str) -> Invariant:
             f"runs your agents, or an Agent and what it is asked (--prompt TEXT)"
         )
     return found
-
-
-def _async_function(found: object, name: str) -> Scenario:
-    fn = _function(found, name)
-    inner = inspect.unwrap(fn)
-    if inspect.isfunction(inner) and not inspect.iscoroutinefunction(inner):
-        raise TypeError(f"{name!r} is no async function: write it with 'async def'")
-    return cast("Scenario", fn)
 
 
 def _asking(agent: Agent, name: str, prompt: str | None) -> Scenario:

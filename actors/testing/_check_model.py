@@ -6,6 +6,7 @@ import trio
 
 from actors.models import Model, close_clients, hold_clients
 
+from ._maker import check_maker
 from ._model_checks import CHECKS
 
 
@@ -29,7 +30,9 @@ def check_model(
     Raises:
         AssertionError: some failed; the text has a line for each, and the first
             failure is its cause.
+        TypeError: ``make_model`` makes nothing.
     """
+    check_maker("check_model", make_model)
     failures: list[tuple[str, Exception]] = []
     for check in CHECKS:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from actors._events import Event
 from actors.people import Reporter
 
+from ._maker import check_maker
 from ._story import story
 
 
@@ -22,7 +23,9 @@ def check_reporter(make_reporter: Callable[[], Reporter]) -> None:
 
     Raises:
         AssertionError: naming the hook, what it raised, and what it had been told.
+        TypeError: ``make_reporter`` makes nothing.
     """
+    check_maker("check_reporter", make_reporter)
     before = {each for each in threading.enumerate() if not each.daemon}
     events = story()
     _tell(make_reporter(), events, "in a whole story")

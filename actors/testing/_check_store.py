@@ -5,6 +5,7 @@ from collections.abc import Callable
 from actors.stores._store import Store
 from protocol._ids import new_id
 
+from ._maker import check_maker
 from ._store_bench import Bench
 from ._store_checks import CHECKS
 from ._store_crowds import CROWDS
@@ -27,7 +28,9 @@ def check_store(make_store: Callable[[], Store]) -> tuple[str, ...]:
     Raises:
         AssertionError: some failed; the text has a line for each, and the first
             failure is its cause.
+        TypeError: ``make_store`` makes nothing.
     """
+    check_maker("check_store", make_store)
     works_plain = _works_plain(make_store)
     failures: list[tuple[str, Exception]] = []
     names: list[str] = []

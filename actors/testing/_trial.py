@@ -118,6 +118,11 @@ class Bench:
 
     def __init__(self, scenario: Scenario, invariants: Sequence[Invariant]) -> None:
         self.scenario = Asked.of(scenario)
+        inner = inspect.unwrap(scenario)
+        if inspect.isfunction(inner) and not inspect.iscoroutinefunction(inner):
+            raise TypeError(
+                f"{name_of(scenario)} is no async function: write it with 'async def'"
+            )
         self.invariants = tuple(Asked.of(each) for each in invariants)
         self.invariant_names = names_of(invariants)
         self.name = name_of(scenario)

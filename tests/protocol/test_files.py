@@ -92,6 +92,11 @@ def test_a_missing_file_is_named() -> None:
         Image("no-such-file.png")
 
 
+def test_an_image_is_not_made_from_an_address() -> None:
+    with pytest.raises(ValueError, match=r"MediaRef\(url=\.\.\.\)"):
+        Image("https://example.com/a.png")
+
+
 def test_an_image_is_not_made_from_anything_else() -> None:
     wrong: Any = 5
     with pytest.raises(TypeError, match="bytes, a path or base64 text, got 5"):

@@ -5,13 +5,24 @@ from typing import Any
 
 import pytest
 
-from actors import Reporter
+from actors import MemoryStore, Reporter
 from actors._events import ChildEnd, RunStart, ToolEnd
-from actors.testing import check_reporter
+from actors.testing import FakeModel, check_model, check_reporter, check_store
 
 
 def test_a_reporter_that_does_nothing_passes() -> None:
     check_reporter(Reporter)
+
+
+def test_a_kit_that_is_given_the_thing_itself_says_what_to_write() -> None:
+    for kit, thing in (
+        (check_reporter, Reporter()),
+        (check_model, FakeModel()),
+        (check_store, MemoryStore()),
+    ):
+        wrong: Any = thing
+        with pytest.raises(TypeError, match=rf"write {kit.__name__}\(lambda: "):
+            kit(wrong)
 
 
 def test_a_hook_that_always_raises_is_named() -> None:

@@ -97,6 +97,8 @@ def test_a_scenario_that_wants_more_is_refused_before_anything_runs() -> None:
 
     with pytest.raises(TypeError, match="called with the trial, or with nothing"):
         cancel_sweep(wants_more)
+    with pytest.raises(TypeError, match="is no async function: write it with"):
+        cancel_sweep(lambda: None)
     with pytest.raises(TypeError, match="not 3"):
         cancel_sweep(waits_once, invariants=[3])
 
