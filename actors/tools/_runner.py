@@ -76,7 +76,7 @@ class Turn:
         run.calls = self
         try:
             if any_started(run.state):
-                ready = settle_unknown(self, ready)
+                ready = await settle_unknown(self, ready)
             if run.is_judged:
                 ready = await judge_calls(self, ready)
             if len(ready) == 1:

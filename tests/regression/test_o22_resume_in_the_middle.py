@@ -182,6 +182,43 @@ async def test_a_child_is_gone_on_with_and_its_usage_counted_once(
     assert len(set(bench.ran)) == 1
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["aborted", "run again"])
+async def test_what_a_run_inside_a_tool_used_is_counted_once(
+    store: Store, again: bool
+) -> None:
+    bench = Bench()
+
+    def helper(*replies: Any) -> Agent:
+        return quiet(FakeModel(list(replies)), tools=bench.tools(), name="helper")
+
+    def asking(child: Agent) -> Any:
+        @tool(idempotent=again)
+        async def ask() -> str:
+            return str(await child.arun("p"))
+
+        return ask
+
+    begun = asking(helper(calls("pay")))
+    first = quiet(FakeModel([calls("ask")]), tools=[begun], store=store)
+    state = State(id="s", messages=[Message.user("go")])
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(first, state)
+        while not bench.ran:
+            await trio.testing.wait_all_tasks_blocked(0.001)
+        for node in supervisor.tree():
+            if node.id != "s":
+                mailbox(state.child(node.id)).close("the process is gone")
+        mailbox(state).close("the process is gone")
+        run.cancel_nowait()
+    loaded = await store.aload("s")
+    second = quiet(FakeModel(["done"]), tools=[asking(helper("helped"))], store=store)
+    assert await second.arun(loaded) == "done"
+    result = next(e for e in loaded.history if e.kind == "tool_result")
+    assert result.outcome == ("done" if again else "aborted")
+    assert len(result.child_ids) == 1 + again
+    assert loaded.usage.requests == 2 + 1 + again
+
+
 async def test_an_approval_is_given_days_later_and_the_call_runs_once(
     store: Store,
 ) -> None:
