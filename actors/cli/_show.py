@@ -39,7 +39,11 @@ _RESULT_CHARACTERS_MAX = 2_000
 @click.option(
     "--phase", type=click.Choice(["idle", "thinking", "calling"]), help="Only these."
 )
-@click.option("--finished/--open", default=None, help="Only finished ones, or others.")
+@click.option(
+    "--finished/--open",
+    default=None,
+    help="Only those that take no more runs, or others.",
+)
 @click.option(
     "--limit",
     type=click.IntRange(1),

@@ -58,6 +58,7 @@ class Sweeper:
         self.sheet = Sheet(bench.name)
         self.left: str | None = None
         """Why runs are left that were to be done; None: none are."""
+        self._cancelled = 0
         self._bench = bench
         self._wanted = wanted
         self._console = console
@@ -71,6 +72,12 @@ class Sweeper:
     def seconds(self) -> float:
         """Seconds since it began."""
         return time.monotonic() - self._began
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether steps were asked for, and every run ended before them."""
+        steps = self._wanted.steps
+        return steps not in (None, (None,)) and not self._cancelled
 
     @property
     def checked(self) -> list[str]:
@@ -103,8 +110,11 @@ class Sweeper:
         for tried in tries(self._bench, seed, wanted.steps, within_s=wanted.timeout_s):
             yield tried
             step = tried.trial.step
-            if step is not None and tried.trial.steps < step:
+            if step is None:
+                continue
+            if tried.trial.steps < step:
                 return  # it ended before this step, and so before those that follow
+            self._cancelled += 1
 
     def _note(self, tried: Tried) -> None:
         trial, steps = tried.trial, self._wanted.steps

@@ -27,6 +27,8 @@ def sum_up(sweeper: Sweeper, command: str, *, single: bool) -> Iterator[str]:
     yield f"{_runs(sheet)}, in {in_time(sweeper.seconds)}"
     if sweeper.left is not None:
         yield f"{sweeper.left}: the rest was not tried"
+    elif sweeper.in_vain:
+        yield "no run was cancelled: all of them ended before these steps"
     broken = len(sheet.breaches)
     if broken:
         yield f"{_count(sheet.broken, 'run')} broke {broken} of {checked} invariants:"

@@ -88,6 +88,13 @@ def test_only_the_steps_that_were_asked_for_are_tried(steps: str, runs: int) -> 
     assert f"waits: {runs} run" in done.output
 
 
+def test_steps_that_no_run_comes_to_are_told() -> None:
+    done = experiment("waits", "--seeds", 2, "--steps", "900")
+    assert "no run was cancelled: all of them ended before these" in done.output
+    for steps in ("none", "2:900"):
+        assert "no run" not in experiment("waits", "--steps", steps).output
+
+
 def test_an_agent_is_asked_its_prompt_and_begins_its_script_each_time() -> None:
     done = experiment("agent", "--prompt", "Look around.", "--seeds", 2)
     assert done.exit_code == 0, done.output
