@@ -253,9 +253,10 @@ def fan_out(
 
 
 def _grace_s(agent: Any) -> float:
+    given: object = agent
     if isinstance(agent, Iterable):
         raise TypeError(
-            f"fan_out runs many prompts on one agent, and this is {a_kind(agent)}: for "
+            f"fan_out runs many prompts on one agent, and this is {a_kind(given)}: for "
             f"several agents use supervisor.start"
         )
     grace_s: float = agent.grace_s

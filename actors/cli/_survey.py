@@ -82,8 +82,9 @@ def survey(folder: Path | None, model: str | None, base_url: str | None) -> None
 
 def _is_ctrl_c(fault: BaseException) -> bool:
     """Whether this is Ctrl+C and nothing else, in groups or alone."""
-    if isinstance(fault, BaseExceptionGroup):
-        return all(_is_ctrl_c(each) for each in fault.exceptions)
+    parts: Sequence[BaseException] = getattr(fault, "exceptions", ())
+    if parts:
+        return all(map(_is_ctrl_c, parts))
     return isinstance(fault, KeyboardInterrupt)
 
 

@@ -120,7 +120,7 @@ def test_a_failed_task_says_why_and_stays_until_it_is_retried(
 
 def test_of_many_errors_the_most_frequent_are_told() -> None:
     tasks("fail", *(f"fail {n}" + "!" * 300 for n in range(4)), "one", "fail")
-    lines = fleet("speaker").output.splitlines()
+    lines = fleet("speaker", "--max-running", 1).output.splitlines()
     told = [line for line in lines if line.startswith("  ")]
     assert told[0] == "  2 × ValueError: no idea about fail (first t0)"
     assert told[1].startswith("  1 × ValueError: no idea about fail 0!!!")
