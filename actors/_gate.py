@@ -6,6 +6,8 @@
 4. Who waits, for a turn or before another try, holds no slot and leaves at a cancel.
 5. Turns come in the order of arrival, but who was refused by chance goes first: it came
    earlier. After a Retry-After it does not: one request would test all the pauses.
+6. An answer ends the wait before another try for the longest waiting one, when nobody
+   is in the row: the provider has room for just one more.
 """
 
 from __future__ import annotations
@@ -105,7 +107,7 @@ async def respond(
         on_event(_retry(failure, tries, wait_s))
         goes_first = not failure.retry_after_s
         if goes_first:  # else the gate itself makes it wait
-            await trio.sleep(wait_s)
+            await gate.back_off(wait_s)
 
 
 def gate_for(model: Model) -> Gate:
@@ -162,6 +164,7 @@ class Gate:
         self._paced = 0
         self._first: OrderedDict[_Waiter, None] = OrderedDict()
         self._waiting: OrderedDict[_Waiter, None] = OrderedDict()
+        self._backing_off: OrderedDict[_Waiter, None] = OrderedDict()
         self._sent = 0
         self._refused = 0
 
@@ -227,6 +230,8 @@ class Gate:
             self._usual_tokens += (tokens - self._usual_tokens) * weight
         if self._waiting or self._first:
             self._wake()
+        elif self._backing_off:
+            self._backing_off.popitem(last=False)[0].wake()
 
     def failed(self, started: float, error: BaseException) -> None:
         """Give the slot back, after whatever else came of what was sent then."""
@@ -254,6 +259,16 @@ class Gate:
         usual_s = min(max(self._slots.usual_s, 0.05), 1.0)
         times = BACK_OFF_GROWTH ** (tries - 1) if tries else CHANCE_WAIT
         return min(usual_s * times, BACK_OFF_MAX_S) * random.uniform(0.5, 1.0)
+
+    async def back_off(self, wait_s: float) -> None:
+        """Wait before another try, until an answer to somebody else ends it."""
+        waiter = _Waiter()
+        self._backing_off[waiter] = None
+        try:
+            with trio.move_on_after(wait_s):
+                await waiter.wait()
+        finally:
+            self._backing_off.pop(waiter, None)
 
     def _free_at(self, now: float) -> float:
         """Return when a request may start that is the first in the row."""
@@ -329,7 +344,7 @@ def _may_pass(error: ProviderError) -> bool:
 
 def _retry(error: ProviderError, tries: int, wait_s: float) -> ModelEvent:
     data = {"try": tries, "wait_s": round(wait_s, 3), "status": error.status}
-    message = f"asking again in {wait_s:.1f} s: {error}"
+    message = f"asking again within {wait_s:.1f} s: {error}"
     return ModelEvent(kind="retry", message=message, data=data)
 
 
