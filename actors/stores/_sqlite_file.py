@@ -342,9 +342,7 @@ class SQLiteTables:
         (_, _, _, info), records = found
         return remains_of_rows(state_id, info, records)
 
-    def _rows(
-        self, state_id: str
-    ) -> tuple[tuple[int, int, int, str], list[bytes]] | None:
+    def _rows(self, state_id: str) -> _Rows | None:
         with self._snapshot() as db:
             row = db.execute(
                 "SELECT key, entries, records, checksum, info FROM states WHERE id = ?",
