@@ -16,10 +16,9 @@ from rich.tree import Tree
 from actors import Message, Saved, State, Store, StoreDamaged, ToolResultBlock, Usage
 from actors.report._status import status_of
 
+from ._console import console_of_results
 from ._open_store import opened
 
-# Wide enough that a pipe gets each row on one line.
-_PLAIN_COLUMNS = 160
 _DAMAGED = "[red]damaged[/]"
 _NUMBERS = frozenset({"turns", "entries", "tokens", "cost"})
 _WHOLE = frozenset({"id", "updated (UTC)"})
@@ -59,9 +58,7 @@ def show(
     STORE is the folder of a FileStore, the file of a SQLiteStore, or a postgresql://
     address.
     """
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PLAIN_COLUMNS)
+    console = console_of_results()
     filters = {name: value for name, value in asked.items() if value is not None}
     if finished is not None:
         filters["finished"] = finished

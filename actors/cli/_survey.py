@@ -21,6 +21,7 @@ from rich.table import Table
 from actors import Agent, Message, Run, State, open_supervisor
 from protocol import ProviderError
 
+from ._console import console_of_results
 from ._progress import used
 from ._rule import Finding
 from ._shift import STOPPED
@@ -29,8 +30,6 @@ from ._surveyors import Folder, findings, lead_of, printable
 # Twenty rows and the sums fit on one screen.
 _ROWS_MAX = 20
 _FAULTS_MAX = 10
-# Wide enough that a pipe gets each row on one line.
-_PLAIN_COLUMNS = 160
 _PAINT_EVERY_S = 0.2
 
 Found: TypeAlias = tuple[str, Finding]
@@ -63,9 +62,7 @@ def survey(folder: Path | None, model: str | None, base_url: str | None) -> None
         lead = lead_of(files, model, base_url)
     except ValueError as fault:
         raise click.UsageError(str(fault)) from fault
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PLAIN_COLUMNS)
+    console = console_of_results()
     state = State(messages=[Message.user(f"Survey {printable(root)}")])
     try:
         trio.run(_run, console, lead, state, len(files.files))
