@@ -49,6 +49,8 @@ _TOO_LONG = (
     "request_too_large",
 )
 
+_NEVER_CONNECTED = ("ConnectError", "ConnectTimeout")
+
 # A 429 that no waiting mends: the account has no money left.
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
 
@@ -73,7 +75,11 @@ def refusal_in_stream(provider: str, error: object) -> ProviderError:
 def lost(provider: str, error: Exception) -> ProviderError:
     """Return the error for a connection that failed, at whatever moment."""
     told = str(error) or type(error).__name__
-    return ProviderError(f"lost the connection to {provider}: {told}", transient=True)
+    never = any(
+        type(each).__name__ in _NEVER_CONNECTED for each in (error, error.__cause__)
+    )
+    what = "cannot connect to" if never else "lost the connection to"
+    return ProviderError(f"{what} {provider}: {told}", transient=True)
 
 
 def unreadable(provider: str, data: bytes, error: Exception) -> ProviderError:

@@ -146,7 +146,9 @@ async def test_a_lost_connection_may_be_tried_again(
     failed = await failure(kind, error)
     assert type(failed) is ProviderError
     assert (failed.status, failed.transient) == (None, True)
-    assert str(failed) == f"lost the connection to {kind}: {error}"
+    never = isinstance(error, httpx2.ConnectError)
+    what = "cannot connect to" if never else "lost the connection to"
+    assert str(failed) == f"{what} {kind}: {error}"
     assert failed.__cause__ is error
 
 
