@@ -106,10 +106,12 @@ class Shift:
         fleet = self._fleet
         counts = fleet.counts
         ended = ", ".join(f"{n:,} {name}" for name, n in counts.ended.items() if n)
-        before = f" ({counts.found:,} before)" if counts.found else ""
+        before, now, in_all = "", "", ""
+        if counts.found:
+            before, now, in_all = f" ({counts.found:,} before)", " now", " in all"
         self._say(
             f"{ended or 'nothing done'}{before} in {in_time(self._seconds)}: "
-            f"{counts.turns:,} turns, {used(counts.usage)}",
+            f"{counts.turns:,} turns{now}, {used(counts.usage)}{in_all}",
             f"results: {out}",
         )
         if counts.usage.cost is None and (fault := unpriced(fleet.plan.agent)):
