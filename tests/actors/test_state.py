@@ -630,9 +630,12 @@ def test_a_question_is_answered_once() -> None:
     untouched(
         state, lambda: state.answer_question("q", {1}), TypeError, "answer is a set"
     )
-    state.answer_question("q", ("yes",))
+    untouched(
+        state, lambda: state.answer_question("q", ("yes",)), ValueError, "'always'"
+    )
+    state.answer_question("q", "yes")
     assert state.questions == ()
-    assert state.history[-1].content.value == ["yes"]
+    assert state.history[-1].content.value == "yes"
     for name in ("q", "another"):
         untouched(state, lambda n=name: state.answer_question(n, 1), ValueError, name)
 
