@@ -23,7 +23,6 @@ from protocol._context import Messages
 from protocol._entry import NO_USAGE
 from protocol._ids import new_id
 
-from . import _tracing
 from ._asking import ask_people
 from ._events import ContextChanged
 from ._gate import respond
@@ -36,6 +35,7 @@ from ._structured import parse_answer, recorded_answer, schema_of
 from ._telling import tell
 from ._think import count_unheard
 from ._tokens import context_tokens
+from ._tracing import traced_request
 from .models import Request
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ async def _request(
     request = Request(messages=messages, system=agent.system, output_schema=schema)
     await trio.lowlevel.checkpoint()
     may_start = partial(refuse_spent, node.accounts)
-    tracer = _tracing.tracer
-    asking = respond if tracer is None else tracer.request(respond, node)
+    asking = traced_request(respond, node)
     reply = await asking(agent.model, request, None, on_event, may_start)
     spend(node.accounts, reply.usage)
     return reply

@@ -31,7 +31,6 @@ from protocol._commands import CloseCall, Fail, SetStop, StartRun
 from protocol._rules import told
 from protocol._value import Thinking
 
-from . import _tracing
 from ._asking import QuestionsLeftOpen
 from ._background import resume_children, run_again
 from ._changes import goes_on, warn_of_changes
@@ -43,6 +42,7 @@ from ._node import Stop, waiting_for
 from ._run_node import RunNode, check_can_run
 from ._saving import is_stored, save, save_at_last
 from ._telling import room, tell
+from ._tracing import traced_run
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -61,8 +61,7 @@ async def drive(agent: "Agent", node: RunNode) -> None:
         node.error = error
         give_back(node)
         return
-    tracer = _tracing.tracer
-    run = _whole_run if tracer is None else tracer.run(_whole_run)
+    run = traced_run(_whole_run)
     try:
         await run(agent, node)
         while node.restarts is not None and await _begins_again(node):

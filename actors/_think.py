@@ -17,13 +17,13 @@ from protocol._commands import Request as AskModel
 from protocol._context import Messages
 from protocol._value import Value
 
-from . import _tracing
 from ._events import ModelHappened, TextDelta, ThinkEnd, ThinkStart
 from ._gate import respond
 from ._inside import mailbox, send, send_in_turn
 from ._limits import refuse_spent, reserve_request, return_request, spend
 from ._saving import is_stored, save, save_at_last
 from ._telling import room, tell, wants_text
+from ._tracing import traced_request
 from .models import Model, Request, ToolSpec
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ async def think(
         accounts = node.accounts
         may_start = partial(refuse_spent, accounts) if accounts else None
         note = partial(_note, node)
-        tracer = _tracing.tracer
-        ask = respond if tracer is None else tracer.request(respond, node)
+        ask = traced_request(respond, node)
         reply = await ask(model, request, on_text, note, may_start)
         _count(node, model, reply)
         _receive(node, reply)

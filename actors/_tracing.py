@@ -43,3 +43,25 @@ class Tracer(Protocol):
 
 tracer: Tracer | None = None
 """The one of the process; `actors.otel` puts it here."""
+
+
+def traced_run(work: Work) -> Work:
+    """What does a run, or several one after the other."""
+    return work if tracer is None else tracer.run(work)
+
+
+def traced_request(ask: Ask, node: "RunNode | None") -> Ask:
+    """The gate, for one request."""
+    return ask if tracer is None else tracer.request(ask, node)
+
+
+def traced_call(work: Work) -> Work:
+    """What does a call in a task."""
+    return work if tracer is None else tracer.call(work)
+
+
+def traced_child(
+    call: "CallNode", child: "RunNode", context: Context, ended: Ended
+) -> Ended:
+    """What is told of the end of a child that is all that a call does."""
+    return ended if tracer is None else tracer.child(call, child, context, ended)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from actors import _tracing
 from actors._gate import respond
 from actors._inside import send, value_of_state
 from actors._limits import Accounts, reserve_request, return_request, spend
 from actors._node import current
 from actors._run_node import run_above
+from actors._tracing import traced_request
 from actors.models import Model, Request
 from actors.models._names import as_model
 from protocol import AgentState, Message, ToolResultBlock, Usage
@@ -151,8 +151,7 @@ class SummaryContextManager(BaseContextManager):
             return Trimmed(messages=messages)
         reserve_request(accounts)
         try:
-            asks, tracer = run_above(current.get()), _tracing.tracer
-            ask = respond if tracer is None else tracer.request(respond, asks)
+            ask = traced_request(respond, run_above(current.get()))
             reply = await ask(
                 self.model, self._request(removed, summary), None, _ignore
             )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import trio
 from msgspec.structs import replace
 
-from actors import _tracing
 from actors._drive import (
     claim,
     deadline,
@@ -26,6 +25,7 @@ from actors._limits import Limits
 from actors._node import Stop
 from actors._run_node import RunNode
 from actors._saving import save
+from actors._tracing import traced_run
 from protocol import AgentInfo, AgentState, Message, RunCancelled
 from protocol._commands import EndGraph, SetStop, StartGraph, StartRun
 from protocol._entry import NO_DATA
@@ -137,8 +137,7 @@ class GraphRun:
             node.error = error
             give_back(node)
             return
-        tracer = _tracing.tracer
-        run = self._claimed if tracer is None else tracer.run(self._claimed)
+        run = traced_run(self._claimed)
         try:
             await run(node)
         finally:

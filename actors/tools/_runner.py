@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import trio
 
-from actors import _tracing
 from actors._asking import QuestionsLeftOpen
 from actors._calls import CallNode
 from actors._events import ToolEnd, ToolStart
@@ -24,6 +23,7 @@ from actors._node import Stop, current
 from actors._saving import save
 from actors._supervisor import Lane
 from actors._telling import room, tell
+from actors._tracing import traced_call
 from protocol import FrozenDict, Question, ToolCall, ToolError, ToolInputError
 from protocol._commands import EditExtraData, NoteStart
 from protocol._json import freeze
@@ -221,8 +221,7 @@ class Turn:
         if isinstance(tool.fn, RunAgent) or tool.timeout_s is not None:
             await self._together([(node, tool, arguments)])
             return
-        tracer = _tracing.tracer
-        run = execute if tracer is None else tracer.call(execute)
+        run = traced_call(execute)
         token = current.set(node)
         try:
             await run(self, node, tool, arguments)
@@ -276,8 +275,7 @@ class Turn:
         if isinstance(tool.fn, RunAgent):
             self._start_child(node, tool.fn.agent, arguments["prompt"])
             return
-        tracer = _tracing.tracer
-        run = execute if tracer is None else tracer.call(execute)
+        run = traced_call(execute)
         self.run.supervisor._spawn(
             node, run, self, node, tool, arguments, lane=self._lane
         )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from trio import Cancelled
 
-from actors import _tracing
 from actors._inside import keep_waiting, library_of, waiting_child
 from actors._limits import IN_THE_WAY
 from actors._run_node import RunNode
 from actors._state import State
 from actors._supervisor import Lane
+from actors._tracing import traced_child
 from protocol import (
     BudgetExceeded,
     Message,
@@ -105,11 +105,8 @@ def run_child(
         return
     node.has_begun = True
     child.before = NO_USAGE  # what an earlier process used was counted by nobody
-    ended, tracer = partial(_child_ended, turn, node), _tracing.tracer
-    if tracer is not None:
-        child.on_end = tracer.child(node, child, lane.context, ended)
-    else:
-        child.on_end = ended
+    ended = partial(_child_ended, turn, node)
+    child.on_end = traced_child(node, child, lane.context, ended)
     node.supervisor._spawn(child, agent._drive, child, lane=lane)
 
 
