@@ -363,11 +363,14 @@ def as_state(prompt: "str | State") -> State:
 
     Raises:
         TypeError: it is neither.
+        ValueError: it is a text that says nothing.
     """
     if isinstance(prompt, State):
         return prompt
     text: Any = prompt  # not every caller has a type checker
     if isinstance(text, str):
+        if not text.strip():
+            raise ValueError("a run starts from a text that says something")
         return State(messages=[Message.user(text)])
     raise TypeError(
         f"a run starts from a text or a State, not from {a_kind(text)}: messages go "

@@ -497,6 +497,14 @@ async def test_a_value_of_the_wrong_type_is_told_with_its_article() -> None:
         await afan_out(quiet(FakeModel()), [wrong])
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_a_text_that_says_nothing_starts_no_run(text: str) -> None:
+    model = FakeModel(["hello"])
+    with pytest.raises(ValueError, match="that says something"):
+        await quiet(model).arun(text)
+    assert model.requests == []
+
+
 def test_tools_that_share_a_name_are_named_by_where_they_stand() -> None:
     twin = quiet(FakeModel(), name="double")
     with pytest.raises(ValueError, match=r"'double', tools\[0\] and tools\[1\]: give"):
