@@ -502,7 +502,7 @@ async def test_a_text_that_says_nothing_starts_no_run(text: str) -> None:
     model = FakeModel(["hello"])
     with pytest.raises(ValueError, match="that says something"):
         await quiet(model).arun(text)
-    assert model.requests == []
+    assert not model.requests
 
 
 def test_tools_that_share_a_name_are_named_by_where_they_stand() -> None:
