@@ -17,7 +17,7 @@ these that holds is done:
 
 Each fall is a trial. If as many are refused with fewer on their way, it was chance; if
 replies are no shorter, the provider is slow today and not crowded. Then the limit is
-what it was, and as much is borne from then on.
+what it was, and more is borne until a fall was right, or refusals are few again.
 
 Sources. What is on its way, times the least delay by the delay now, is what fills a
 path without a queue: Little's law, as BBR applies it (Cardwell et al. 2016). Delay as
@@ -40,13 +40,18 @@ load, and sending less would not make them fewer."""
 CHANCE_MAX = 0.35
 """Share that a trial may find to be chance; beyond, fewer are sent whatever comes."""
 
+BORNE = 1.5
+"""Times what it was a mistake to fall for, this is borne from then on: each mistake
+makes the next one rarer."""
+
 CHANCE_COUNT = 2
 """Refusals in a window that never matter. At 5 % by chance, one window of 20 in 400 has
 more than both bounds allow."""
 
 SURGE = 0.2
 SURGE_COUNT = 4
-"""The same in a window that is not over, which is looked at again and again."""
+"""Both bounds right after the limit grew, where the window is not over: they are twice
+as wide, as it is looked at with each refusal."""
 
 WINDOW_MIN = 20
 """Outcomes in a window, at least, unless there is a limit and nothing was refused: a
@@ -143,7 +148,10 @@ class Slots:
 
     @property
     def full(self) -> bool:
-        """Whether no request may start."""
+        """Whether no request may start.
+
+        Only asked for one that would: that it could not is a reason to grow.
+        """
         if self.limit is None or self.running < self.limit:
             return False
         self._reached = True
@@ -167,7 +175,7 @@ class Slots:
         self.leave(now)
         took_s = now - started
         self.usual_s += (took_s - self.usual_s) * self._weight
-        self._weight = 0.1
+        self._weight = 0.1  # so the last ten or so say what is usual
         if size:
             self._delay.add(size, took_s, counts=started > self._compares_from)
         if started > self._fell_at:  # else it was sent among more
@@ -236,10 +244,10 @@ class Slots:
                 self._too_long = TOO_LONG
             return False
         if trial.of_delay:
-            self._too_long *= 1.5  # each mistake makes the next one rarer
+            self._too_long *= BORNE
             self._delay.forget()
         else:
-            self._chance = 1.5 * value
+            self._chance = BORNE * value
         self._set(trial.before)
         return True
 
@@ -287,8 +295,9 @@ class Slots:
 
     def _fall(self, slots: float) -> None:
         limit = max(1, round(slots))
-        self._set(limit if self.limit is None else min(limit, self.limit))
-        self._fell_to = self.limit
+        assert self.limit is None or limit <= self.limit, "a fall is no rise"
+        self._set(limit)
+        self._fell_to = limit
         self._fell_at = self._at
         self._compare_anew()
         if self._grew:

@@ -135,6 +135,12 @@ def test_refusals_that_come_before_any_answer_cost_next_to_nothing(seed: int) ->
     assert fleet.pace(40.0) > 0.95 * 200 / (1 + 0.05 / 2)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_among_few_requests_a_few_refusals_are_chance(seed: int) -> None:
+    fleet = Fleet(by_chance(0.05, seed), agents=20)
+    assert fleet.pace(100.0) > 0.97 * 20 * (1 - 0.05) / (1 + 0.05 / 2)
+
+
 @pytest.mark.parametrize("share", [0.12, 0.2, 0.3])
 def test_more_refusals_are_found_to_be_chance_when_fewer_are_sent(share: float) -> None:
     fleet = Fleet(by_chance(share))
@@ -245,6 +251,43 @@ def test_a_bad_minute_is_soon_forgotten(share: float) -> None:
     assert (fleet.slots.limit or 1000) < 10
     fleet.pace(40.0)
     assert fleet.pace(20.0) > 180
+
+
+def test_after_an_outage_what_the_provider_takes_is_found_again_soon() -> None:
+    provider = Full(100)
+    fleet = Fleet(provider, agents=400)
+    fleet.pace(30.0)
+    provider.takes = 0
+    fleet.pace(10.0)
+    assert fleet.slots.limit == 1
+    provider.takes = 100
+    fleet.pace(20.0)
+    assert fleet.pace(10.0) > 85
+
+
+def test_one_refusal_takes_no_growth_back_and_many_do_so_at_once() -> None:
+    fleet = Fleet(Full(12), agents=400)
+    fleet.pace(30.0)
+    slots, before = fleet.slots, fleet.slots.limit
+    grown = next(limit for limit in fleet.run(200.0) if limit != before)
+    seen: list[int | None] = []
+    for _ in range(8):
+        slots.enter(fleet.now)
+        slots.refused(fleet.now, fleet.now)
+        seen.append(slots.limit)
+    assert (before, grown) == (12, 13)
+    assert (seen[0], seen[-1]) == (13, 12)
+
+
+def test_time_with_nothing_on_its_way_is_left_out() -> None:
+    slots = Slots(0.0)
+    for _ in range(40):
+        slots.enter(1000.0)
+    for _ in range(20):
+        slots.refused(1000.0, 1000.0)
+    for _ in range(20):
+        slots.answered(1000.0, 1001.0, SIZE)
+    assert slots.limit == 20
 
 
 def test_a_limit_that_nobody_reaches_does_not_grow() -> None:
