@@ -24,7 +24,8 @@ from ._inside import bind, library_of, run_of, value_of_state
 from ._limits import Limits
 from ._loop import adefault_loop, default_loop
 from ._node import current
-from ._run_node import PlainBody, RunNode, as_state
+from ._run_node import PlainBody, RunNode
+from ._starting import as_state
 from ._state import State
 from ._step import step_of
 from ._stream import Stream, open_stream

@@ -35,8 +35,9 @@ from ._calls import CallNode
 from ._inside import adopt_child, run_of, send, value_of_state
 from ._node import Node, Stop, current
 from ._run import Run
-from ._run_node import RunNode, as_state, check_can_run
+from ._run_node import RunNode
 from ._saving import is_stored, save, save_soon
+from ._starting import as_state, check_can_run
 from ._state import State
 from .tools._results import to_content
 from .tools._subagent import (

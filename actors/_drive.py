@@ -39,8 +39,9 @@ from ._events import ChildEnd, ChildStart, RunEnd, RunStart
 from ._inside import run_of, send, set_run, value_of_state
 from ._limits import Account
 from ._node import Stop, waiting_for
-from ._run_node import RunNode, check_can_run
+from ._run_node import RunNode
 from ._saving import is_stored, save, save_at_last
+from ._starting import check_can_run
 from ._telling import room, tell
 from ._tracing import traced_run
 

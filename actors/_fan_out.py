@@ -19,7 +19,8 @@ from protocol._not_json import a_kind
 
 from ._checks import check_count
 from ._node import Node, Stop, current
-from ._run_node import RunNode, as_state
+from ._run_node import RunNode
+from ._starting import as_state
 from ._state import State
 from ._supervisor import Lane, Supervisor, around, open_supervisor
 from ._sync import from_plain

@@ -14,22 +14,21 @@ import trio
 from protocol import (
     ActorClosed,
     Exchange,
-    Message,
     RunCancelled,
     ToolOutcomeKind,
     Usage,
 )
 from protocol._commands import NoteExchange
 from protocol._entry import NO_USAGE
-from protocol._not_json import a_kind
 
 from ._calls import DEAF, CallNode
 from ._closing import close_driven, close_open, take_back
 from ._deadline import Deadline
 from ._inside import library_of, run_of, send, set_run
 from ._limits import Account, Limits, reserve_child
-from ._node import Node, Stop, check_can_wait, current
+from ._node import Node, Stop, current
 from ._restart import Restarts
+from ._starting import as_state, check_can_run
 from ._state import State
 
 if TYPE_CHECKING:
@@ -356,46 +355,3 @@ class RunNode(Node):
         if self.ended:
             return "ended"
         return "waiting for a human" if self.human_waits else self.state.phase
-
-
-def as_state(prompt: "str | State") -> State:
-    """A fresh State for a text, or the State itself.
-
-    Raises:
-        TypeError: it is neither.
-        ValueError: it is a text that says nothing.
-    """
-    if isinstance(prompt, State):
-        return prompt
-    text: Any = prompt  # not every caller has a type checker
-    if isinstance(text, str):
-        if not text.strip():
-            raise ValueError("a run starts from a text that says something")
-        return State(messages=[Message.user(text)])
-    raise TypeError(
-        f"a run starts from a text or a State, not from {a_kind(text)}: messages go "
-        f"into one, State(messages=[...])"
-    )
-
-
-def check_can_run(agent: "Runner", state: State) -> None:
-    """Refuse a run that could not begin, before anything is recorded.
-
-    Raises:
-        ValueError: the State is finished; or it runs, and the agent rejects that, or
-            its run waits for the call in which this is asked.
-    """
-    if state.finished:
-        raise ValueError(
-            f"cannot run State {state.id!r}: it is finished; start a new one from its "
-            f"messages (State(messages=state.messages)) or restore a snapshot"
-        )
-    running = run_of(state)
-    if running is None:
-        return
-    check_can_wait(running)
-    if agent.busy == "reject":
-        raise ValueError(
-            f"cannot run State {state.id!r}: a run of it is under way; wait for it, "
-            f"or give the agent busy='queue' or busy='interrupt'"
-        )
