@@ -25,6 +25,7 @@ from protocol import RunCancelled
 from ._node import Node, current
 from ._state import State
 from ._supervisor import GRACE_S
+from ._traces import shorten
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -183,6 +184,8 @@ def _wait_for(work: Callable[[], Awaitable[Any]], reply: _Reply, grace_s: float)
         token.run_sync_soon(scope.cancel)
         _drain(reply, grace_s + BEYOND_S)
         raise
+    if isinstance(outcome, Error):
+        shorten(outcome.error)
     try:
         return outcome.unwrap()
     except trio.Cancelled:
