@@ -38,6 +38,11 @@ CHANCE_WAIT = 0.1
 """The wait before the second try, in times of what a request takes: one refusal is
 chance, and then waiting gains nothing."""
 
+USUAL_MIN_S = 0.05
+USUAL_MAX_S = 1.0
+"""What a request counts as taking, for waits: no refusal that comes at once is answered
+by a hail of tries, and no model that thinks for minutes makes others wait for one."""
+
 BACK_OFF_MAX_S = 30.0
 """The longest wait before another try when the provider names none."""
 
@@ -50,6 +55,10 @@ SPREAD = 0.1
 they would be refused again."""
 
 SPREAD_MAX_S = 5.0
+"""A long pause is spread over no more: the limit finds out the rest."""
+
+TOKENS_WEIGHT = 0.2
+"""Of the next reply in what is usual: about the last five say what one will need."""
 
 _gates: trio.lowlevel.RunVar[dict[str, Gate]] = trio.lowlevel.RunVar("actors.gates")
 
@@ -160,8 +169,8 @@ class Gate:
         self._usual_tokens = 0.0  # of one request, as seen lately
         self._open_at = -inf
         self._spread_s = 0.0  # not zero from a Retry-After to the first start after it
-        self._gap_s = 0.0
-        self._paced = 0
+        self._gap_s = 0.0  # twice what lies between two starts, on average
+        self._to_spread = 0  # of those who waited for the end of a pause, who still do
         self._first: OrderedDict[_Waiter, None] = OrderedDict()
         self._waiting: OrderedDict[_Waiter, None] = OrderedDict()
         self._backing_off: OrderedDict[_Waiter, None] = OrderedDict()
@@ -226,7 +235,7 @@ class Gate:
         if self._tokens is not None:
             tokens = reply.usage.total_tokens
             self._tokens.take(tokens - self._usual_tokens, now)
-            weight = 1.0 if self._usual_tokens == 0.0 else 0.2
+            weight = TOKENS_WEIGHT if self._usual_tokens else 1.0
             self._usual_tokens += (tokens - self._usual_tokens) * weight
         if self._waiting or self._first:
             self._wake()
@@ -250,13 +259,13 @@ class Gate:
         if now + pause_s > self._open_at:
             self._open_at = now + pause_s
             self._spread_s = min(SPREAD * pause_s, SPREAD_MAX_S)
-            self._paced = 0
+            self._to_spread = 0
 
     def wait_s(self, error: ProviderError, tries: int) -> float:
         """Return how long to wait before another try, with jitter if it is ours."""
         if error.retry_after_s:
             return error.retry_after_s
-        usual_s = min(max(self._slots.usual_s, 0.05), 1.0)
+        usual_s = min(max(self._slots.usual_s, USUAL_MIN_S), USUAL_MAX_S)
         times = BACK_OFF_GROWTH ** (tries - 1) if tries else CHANCE_WAIT
         return min(usual_s * times, BACK_OFF_MAX_S) * random.uniform(0.5, 1.0)
 
@@ -293,11 +302,11 @@ class Gate:
         if self._tokens is not None:
             self._tokens.take(self._usual_tokens, now)
         if self._spread_s:  # the first after a pause sets the pace for those behind
-            self._paced = len(self._waiting) + len(self._first)
-            self._gap_s = 2 * self._spread_s / max(1, self._paced)
+            self._to_spread = len(self._waiting) + len(self._first)
+            self._gap_s = 2 * self._spread_s / max(1, self._to_spread)
             self._spread_s = 0.0
-        if self._paced:
-            self._paced -= 1
+        if self._to_spread:
+            self._to_spread -= 1
             self._open_at = now + random.uniform(0.0, self._gap_s)
 
     def _wake(self) -> None:
