@@ -72,9 +72,9 @@ class Counts:
     """Turns made here by tasks that have ended."""
     usage: Usage = NO_USAGE
     """What the tasks that have ended have used, here and earlier."""
-    faults: Counter[str] = attrs.field(factory=Counter)
+    faults: Counter[str] = attrs.field(factory=Counter[str])
     """How many tasks failed with each error."""
-    first: dict[str, str] = attrs.field(factory=dict)
+    first: dict[str, str] = attrs.field(factory=dict[str, str])
     """The task that failed first with each error."""
 
 
