@@ -28,12 +28,12 @@ from protocol._commands import CloseCall
 from protocol._graph_entries import GraphUpdate
 from protocol._snapshot import waits_for_user
 
-from ._children import begin, child_of, counted_of, pass_answers_on
+from ._children import begin, child_of, pass_answers_on
 from ._context import trimmed
 from ._interrupts import Interrupted
 from ._returns import Returned
 from ._tools import GraphTurn, wanted_by
-from ._tries import gone_on_with
+from ._tries import counted_of, gone_on_with
 from ._work import GraphNode, PartNode
 
 NOT_RUN = "(not run yet)"

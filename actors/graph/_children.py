@@ -1,15 +1,14 @@
 """States below a node: what it asks of models and tools, or the thread of a graph."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from actors._inside import library_of, send, value_of_state
+from actors._inside import library_of, send
 from actors._saving import save
 from actors._state import State
 from actors.stores import Store
-from protocol import NodeEndEntry, NodeStartEntry, Question, StepEndEntry, Usage
+from protocol import Question
 from protocol._commands import StartNode
-from protocol._entry import NO_USAGE
-from protocol._graph_entries import Interrupt, NodeOutcome
+from protocol._graph_entries import Interrupt
 
 from ._work import GraphNode
 
@@ -26,56 +25,13 @@ async def child_of(node: GraphNode, store: Store | None = None) -> State | None:
         return None
     try:
         return await node.state.achild(child_id)
-    except (KeyError, ValueError, LookupError):
+    except (ValueError, LookupError):
         if store is None:
             return None  # it was never saved, or no store is bound: begin again
     try:
         return await store.aload(child_id)
     except LookupError:
         return None
-
-
-def counted_of(node: GraphNode, child: State) -> Usage:
-    """What the ends of earlier tries of this task have counted of the State.
-
-    A try that ended with its process has no end, and nobody has counted it.
-    """
-    counted = found = NO_USAGE
-    for entry in _tries(node):
-        if isinstance(entry, NodeEndEntry):
-            found = found + entry.usage
-        elif entry.child_id == child.id:
-            counted, found = counted + found, NO_USAGE
-        else:
-            break
-    return counted
-
-
-def last_outcome(node: GraphNode) -> NodeOutcome | None:
-    """How the last try of this task ended; None where its process ended before it."""
-    for entry in _tries(node):
-        return entry.content.outcome if isinstance(entry, NodeEndEntry) else None
-    return None
-
-
-def _tries(node: GraphNode) -> Iterator[NodeStartEntry | NodeEndEntry]:
-    """The starts and ends of this task, the latest first, if it was tried before.
-
-    Only then is the step looked through: thousands of tasks may belong to it.
-    """
-    if not node.was_tried:
-        return
-    value = value_of_state(node.state)
-    for index in reversed(range(value.size)):
-        entry = value.history.at(index)
-        if isinstance(entry, NodeEndEntry):
-            if entry.content.task_id == node.task.id:
-                yield entry
-        elif isinstance(entry, NodeStartEntry):
-            if entry.content.id == node.task.id:
-                yield entry
-        elif isinstance(entry, StepEndEntry):
-            return  # the task belongs to the step that follows
 
 
 async def begin(node: GraphNode, child: State | None) -> None:

@@ -28,12 +28,13 @@ from protocol._graph_state import ContextIndex
 from protocol._graph_value import GraphThread
 from protocol._json import FrozenDict
 
-from ._children import begin, child_of, counted_of, last_outcome
+from ._children import begin, child_of
 from ._config import Given
 from ._interrupts import Interrupted
 from ._returns import Returned
 from ._stream import InnerListener
 from ._threads import Live
+from ._tries import counted_of, last_outcome
 from ._work import GraphNode, PartNode
 
 

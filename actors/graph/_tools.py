@@ -39,11 +39,11 @@ from protocol._graph_state import read_update, record_update
 from protocol._json import FrozenDict, FrozenList
 from protocol._state_updates import merge_update, writes_of
 
-from ._children import begin, child_of, counted_of, left_open, pass_answers_on
+from ._children import begin, child_of, left_open, pass_answers_on
 from ._interrupts import Interrupted
 from ._returns import Returned, as_goto
 from ._routes import Command
-from ._tries import FINAL, carry_usage
+from ._tries import FINAL, carry_usage, counted_of
 from ._work import GraphNode, PartNode
 
 if TYPE_CHECKING:

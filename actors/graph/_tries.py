@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from actors._inside import family, send
+from actors._inside import family, send, value_of_state
 from actors._state import State
 from protocol import (
     CallStartEntry,
@@ -19,12 +19,16 @@ from protocol import (
     HistoryEntry,
     ModelReplyEntry,
     ModelRequestEntry,
+    NodeEndEntry,
+    NodeStartEntry,
+    StepEndEntry,
     ToolResultEntry,
+    Usage,
 )
 from protocol._commands import NoteExchange
 from protocol._entry import NO_USAGE
+from protocol._graph_entries import NodeOutcome
 
-from ._children import counted_of, last_outcome
 from ._work import GraphNode
 
 FINAL = frozenset({"done", "error", "input_error", "denied"})
@@ -58,6 +62,49 @@ def carry_usage(node: GraphNode, earlier: State, child: State) -> None:
     if left.requests:
         exchange = Exchange(question=f"an earlier try ({earlier.id})", answer=None)
         send(child, NoteExchange("ask", exchange, left))
+
+
+def counted_of(node: GraphNode, child: State) -> Usage:
+    """What the ends of earlier tries of this task have counted of the State.
+
+    A try that ended with its process has no end, and nobody has counted it.
+    """
+    counted = found = NO_USAGE
+    for entry in _tries(node):
+        if isinstance(entry, NodeEndEntry):
+            found = found + entry.usage
+        elif entry.child_id == child.id:
+            counted, found = counted + found, NO_USAGE
+        else:
+            break
+    return counted
+
+
+def last_outcome(node: GraphNode) -> NodeOutcome | None:
+    """How the last try of this task ended; None where its process ended before it."""
+    for entry in _tries(node):
+        return entry.content.outcome if isinstance(entry, NodeEndEntry) else None
+    return None
+
+
+def _tries(node: GraphNode) -> Iterator[NodeStartEntry | NodeEndEntry]:
+    """The starts and ends of this task, the latest first, if it was tried before.
+
+    Only then is the step looked through: thousands of tasks may belong to it.
+    """
+    if not node.was_tried:
+        return
+    value = value_of_state(node.state)
+    for index in reversed(range(value.size)):
+        entry = value.history.at(index)
+        if isinstance(entry, NodeEndEntry):
+            if entry.content.task_id == node.task.id:
+                yield entry
+        elif isinstance(entry, NodeStartEntry):
+            if entry.content.id == node.task.id:
+                yield entry
+        elif isinstance(entry, StepEndEntry):
+            return  # the task belongs to the step that follows
 
 
 def _cut_off(state: State) -> frozenset[str]:
