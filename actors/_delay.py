@@ -28,8 +28,9 @@ logarithm), the middle of 128 varies by 5 %."""
 RECENT = 64
 """Replies that `stretch` is the middle of, at least; so it varies by 8 % there."""
 
-# Of tokens written, in a size; there are fewer of them than this has bits.
-_SIZE_BITS = 6
+_WRITTEN_BITS = 6
+"""A size is the bit length of the tokens read, and in so many bits behind it that of
+the tokens written: no reply has 2**63 of them."""
 
 
 def size_of(reply: Reply) -> int:
@@ -42,7 +43,7 @@ def size_of(reply: Reply) -> int:
     if not written:
         return 0
     read = usage.input_tokens + usage.cache_write_tokens
-    return read.bit_length() << _SIZE_BITS | written.bit_length()
+    return read.bit_length() << _WRITTEN_BITS | written.bit_length()
 
 
 def middle_of(times: list[float]) -> float:
