@@ -102,13 +102,13 @@ class OpenTelemetryTracer:
         span = self._start_call(call, description, parent)
         child.carried = set_span_in_context(span, parent)
 
-        def told(node: Any) -> None:
+        def traced(node: Any) -> None:
             try:
                 ended(node)
             finally:
                 _end_call(span, call)
 
-        return told
+        return traced
 
     def _start_call(
         self, node: CallNode, description: str | None, parent: Context
