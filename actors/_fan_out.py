@@ -248,20 +248,19 @@ def fan_out(
         TypeError: on a trio thread (use `afan_out`), or as `afan_out` does.
         BaseException: as `afan_out` does.
     """
+    _check_agent(agent)
     settings: dict[str, Any] = {"policy": policy, "max_running": max_running}
     fan = partial(afan_out, agent, prompts, **settings)
-    return from_plain(fan, grace_s=_grace_s(agent))
+    return from_plain(fan, grace_s=agent.grace_s)
 
 
-def _grace_s(agent: Any) -> float:
+def _check_agent(agent: Any) -> None:
     given: object = agent
     if isinstance(agent, Iterable):
         raise TypeError(
             f"fan_out runs many prompts on one agent, and this is {a_kind(given)}: for "
             f"several agents use supervisor.start"
         )
-    grace_s: float = agent.grace_s
-    return grace_s
 
 
 def _checked(
@@ -270,7 +269,7 @@ def _checked(
     policy: "str | Quorum",
     max_running: int | None,
 ) -> tuple[str, ...]:
-    _grace_s(agent)
+    _check_agent(agent)
     if isinstance(prompts, str | State):
         raise TypeError(f"prompts= takes a list of texts: write [{prompts!r}]")
     given: tuple[Any, ...] = tuple(prompts)
