@@ -192,7 +192,7 @@ def _end_of_lost(begun: ChildStart, state: State) -> ChildEnd:
     outcome: ToolOutcomeKind = "interrupted"
     text: Content = "the process that ran it is gone; its State keeps what it has done"
     if has_ended(state):
-        outcome, text = _in_words(state, state.answer)
+        outcome, text = _outcome_of(state, state.answer)
     return _ended(begun, outcome, text)
 
 
@@ -307,13 +307,13 @@ def end_of(begun: ChildStart, child: RunNode) -> ChildEnd:
     """How a child ended, in words for its owner."""
     error = child.error
     if error is None:
-        return _ended(begun, *_in_words(child.state, child.answer))
+        return _ended(begun, *_outcome_of(child.state, child.answer))
     if isinstance(error, RunCancelled | trio.Cancelled):
         return _ended(begun, child.outcome, str(child.cancelled()))
     return _ended(begun, "error", told(error)[:CAUSE_CHARACTERS])
 
 
-def _in_words(state: State, answer: Any) -> tuple[ToolOutcomeKind, Content]:
+def _outcome_of(state: State, answer: Any) -> tuple[ToolOutcomeKind, Content]:
     try:
         return "done", to_content(in_words(state, answer)).content
     except ToolError as fault:
