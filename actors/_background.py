@@ -6,11 +6,10 @@
    above that has not ended. When an owner's run ends, what it leaves begins anew in the
    owner above, so that this can be read from the histories alone.
 3. An owner that runs nothing is run again by its agent, so that the model hears of it.
-4. A start is durable before the child does anything. One without an end, in a State
-   that a store gave back, is ended or gone on with by the State's next run.
+4. A start is durable before the child does anything; see `_resuming` for what was left
+   without an end.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +17,17 @@ import trio
 from trio.lowlevel import in_trio_run
 
 from protocol import (
-    BudgetExceeded,
-    ChildStartEntry,
     RunCancelled,
     ToolError,
     ToolOutcomeKind,
-    Usage,
 )
 from protocol._commands import EndChild, StartChild
-from protocol._entry import NO_USAGE, Content
-from protocol._fold import replay
+from protocol._entry import Content
 from protocol._rules import told
 from protocol._work_entries import ChildEnd, ChildStart
 
 from ._calls import CallNode
-from ._inside import adopt_child, run_of, send, value_of_state
+from ._inside import run_of, send, value_of_state
 from ._node import Node, Stop, current
 from ._run import Run
 from ._run_node import RunNode
@@ -42,11 +37,8 @@ from ._state import State
 from .tools._results import to_content
 from .tools._subagent import (
     CAUSE_CHARACTERS,
-    RunAgent,
-    has_ended,
     in_words,
     is_agent,
-    saved_child,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +89,7 @@ def _start(call: CallNode, agent: "Agent", prompt_or_state: str | State) -> Run:
         call_id=call.id,
         since=value_of_state(state).size,
     )
-    background = _background_of(run)
+    background = background_of(run)
     try:
         child = RunNode(run.supervisor, background, agent, state, above=run)
     except BaseException:
@@ -122,84 +114,11 @@ async def _begin(owner: State, agent: "Agent", child: RunNode) -> None:
         await agent._drive(child)
 
 
-async def resume_children(run: RunNode) -> None:
-    """Go on with the background children that another process left under way.
-
-    One that had ended is told now. Another goes on where it was saved, if an agent of
-    its name is among the tools of the run's agent; if none is, it ends as interrupted.
-    """
-    if run.above is None and value_of_state(run.state).facts.parent is not None:
-        return  # its run had ended, and what it left was handed further up
-    for begun in _unended(run.state):
-        agent = _agent_named(run, begun.name)
-        state = await saved_child(run.state, agent, begun.child_id)
-        if state is None:
-            state = State(id=begun.child_id)  # it was never saved: it did nothing
-        if has_ended(state) or not _runs_again(run, begun, agent, state):
-            usage = state.usage.since(_used_before(begun, state))
-            send(run.state, EndChild(_end_of_lost(begun, state), usage))
-            run.has_news = True
-
-
-def _used_before(begun: ChildStart, state: State) -> Usage:
-    """What the child's State had used when it began."""
-    if not begun.since:
-        return NO_USAGE
-    return replay(value_of_state(state).history.read(begun.since)).usage
-
-
-def _unended(state: State) -> Iterator[ChildStart]:
-    value = value_of_state(state)
-    history, size = value.history, value.size
-    for entry in history.read(size):
-        if type(entry) is ChildStartEntry and not history.has_ended(
-            size, entry.content
-        ):
-            yield entry.content
-
-
-def _agent_named(run: RunNode, name: str) -> "Agent | None":
-    agent: Any = run.agent
-    for tool in agent.tool_map.values():
-        if isinstance(tool.fn, RunAgent) and tool.fn.agent.name == name:
-            found: Agent = tool.fn.agent
-            return found
-    return None
-
-
-def _runs_again(
-    run: RunNode, begun: ChildStart, agent: "Agent | None", state: State
-) -> bool:
-    """Run a child again; False when nobody can, it did nothing, or a limit forbids."""
-    if agent is None or not state.messages:
-        return False
-    background = _background_of(run)
-    try:
-        child = RunNode(run.supervisor, background, agent, state, above=run)
-    except BudgetExceeded:
-        background.end_if_empty()
-        return False
-    # What the earlier process used for it was counted by nobody.
-    child.before = _used_before(begun, state)
-    adopt_child(run.state, state)
-    background.own(begun)
-    child.on_end = partial(background.child_ended, begun)
-    run.supervisor._spawn(child, agent._drive, child)
-    return True
-
-
-def _end_of_lost(begun: ChildStart, state: State) -> ChildEnd:
-    outcome: ToolOutcomeKind = "interrupted"
-    text: Content = "the process that ran it is gone; its State keeps what it has done"
-    if has_ended(state):
-        outcome, text = _outcome_of(state, state.answer)
-    return _ended(begun, outcome, text)
-
-
-def _background_of(run: RunNode) -> "Background":
+def background_of(run: RunNode) -> "Background":
+    """Where the background children of a run's State hang; made at the first need."""
     known = run.background
     if not isinstance(known, Background) or known.ended or known.stop is not None:
-        above = None if run.above is None else _background_of(run.above)
+        above = None if run.above is None else background_of(run.above)
         known = run.background = Background(run, above)
     known.follow(run)
     return known
@@ -307,20 +226,22 @@ def end_of(begun: ChildStart, child: RunNode) -> ChildEnd:
     """How a child ended, in words for its owner."""
     error = child.error
     if error is None:
-        return _ended(begun, *_outcome_of(child.state, child.answer))
+        return end_as(begun, *outcome_of(child.state, child.answer))
     if isinstance(error, RunCancelled | trio.Cancelled):
-        return _ended(begun, child.outcome, str(child.cancelled()))
-    return _ended(begun, "error", told(error)[:CAUSE_CHARACTERS])
+        return end_as(begun, child.outcome, str(child.cancelled()))
+    return end_as(begun, "error", told(error)[:CAUSE_CHARACTERS])
 
 
-def _outcome_of(state: State, answer: Any) -> tuple[ToolOutcomeKind, Content]:
+def outcome_of(state: State, answer: Any) -> tuple[ToolOutcomeKind, Content]:
+    """How a child ended that came to an answer."""
     try:
         return "done", to_content(in_words(state, answer)).content
     except ToolError as fault:
         return "error", str(fault)
 
 
-def _ended(begun: ChildStart, outcome: ToolOutcomeKind, text: Content) -> ChildEnd:
+def end_as(begun: ChildStart, outcome: ToolOutcomeKind, text: Content) -> ChildEnd:
+    """The end of what began so."""
     return ChildEnd(
         child_id=begun.child_id,
         name=begun.name,

@@ -32,13 +32,14 @@ from protocol._rules import told
 from protocol._value import Thinking
 
 from ._asking import QuestionsLeftOpen
-from ._background import resume_children, run_again
+from ._background import run_again
 from ._changes import goes_on, warn_of_changes
 from ._deadline import Deadline
 from ._events import ChildEnd, ChildStart, RunEnd, RunStart
 from ._inside import run_of, send, set_run, value_of_state
 from ._limits import Account
 from ._node import Stop, waiting_for
+from ._resuming import resume_children
 from ._run_node import RunNode
 from ._saving import is_stored, save, save_at_last
 from ._starting import check_can_run

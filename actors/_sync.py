@@ -25,7 +25,7 @@ from protocol import RunCancelled
 from ._node import Node, current
 from ._state import State
 from ._supervisor import GRACE_S
-from ._traces import shorten
+from ._tracebacks import shorten
 
 if TYPE_CHECKING:
     from ._agent import Agent

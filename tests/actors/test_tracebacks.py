@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from actors import Agent, State, loop, tool, waiting_for_user
-from actors._traces import shorten
+from actors._tracebacks import shorten
 from actors.testing import FakeModel, tool_call
 
 
