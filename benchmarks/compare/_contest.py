@@ -1,7 +1,8 @@
 """All rows with all peers, in turns, several times over.
 
 1. Within a round the peers do a row right after one another; a ratio is taken within
-   its round, and the median of the rounds is told.
+   its round, and the median of the rounds is told. A figure is that ratio times bare
+   trio's median: what was measured while the machine was busy counts as the rest does.
 2. A cell that took long is measured once: noise is short, and the run has to end.
 3. What is missing in one round is not tried again, nor is more of the same work.
 """
@@ -26,7 +27,7 @@ class Cell:
 
     missing: Missing | None = None
     each: float = 0.0
-    """The median of the rounds."""
+    """What a unit of work costs."""
     ratio: float | None = None
     """Times what bare trio takes, or None when that was not measured."""
     count: int = 0
@@ -66,19 +67,26 @@ class Results:
         if place in self._missing:
             return Cell(missing=self._missing[place])
         rounds = self._rounds[place]
+        ratio, last = self._ratio(row, peer), rounds[max(rounds)]
+        if ratio is None:
+            each = _median(rounds)
+        else:
+            each = ratio * _median(self._rounds[row.id, BASE])
+        return Cell(each=each, ratio=ratio, count=last.count, note=last.note)
+
+    def _ratio(self, row: Row, peer: str) -> float | None:
+        rounds = self._rounds[row.id, peer]
         base = self._rounds.get((row.id, BASE), {})
         ratios = [
             rounds[turn].each / base[turn].each
             for turn in rounds.keys() & base.keys()
-            if base[turn].each
+            if base[turn].each > 0  # a tiny process may not grow at all
         ]
-        last = max(rounds)
-        return Cell(
-            each=median(each.each for each in rounds.values()),
-            ratio=median(ratios) if ratios else None,
-            count=rounds[last].count,
-            note=rounds[last].note,
-        )
+        return median(ratios) if ratios else None
+
+
+def _median(rounds: Mapping[int, Measured]) -> float:
+    return median(outcome.each for outcome in rounds.values())
 
 
 def contest(

@@ -125,12 +125,13 @@ def _how(setting: Setting) -> str:
     rounds = f"{setting.rounds} rounds" if setting.rounds > 1 else "one round"
     return (
         f"```sh\n{setting.command}\n```\n\n"
-        f"made this page on {setting.on}, on {setting.machine}, in {rounds}: the "
-        "figures are medians, and a cell whose process took over "
-        f"{ONCE_OVER_S:g} s was measured once. Unless a row says otherwise a figure is "
-        "the time of the CPU, of all threads of the process, in microseconds. A cell "
-        f"that took over {setting.limit_s:g} s says so; one that would have taken "
-        "minutes did fewer units of the same work, and a note says how many.\n"
+        f"made this page on {setting.on}, on {setting.machine}, in {rounds}: ratios "
+        "are medians, a figure is its ratio times the median of bare trio, and a cell "
+        f"whose process took over {ONCE_OVER_S:g} s was measured once. Unless a row "
+        "says otherwise figures are microseconds of the CPU, of all threads of the "
+        f"process. A cell that took over {setting.limit_s:g} s says so; one that would "
+        "have taken minutes did fewer units of the same work, and a note says how "
+        "many.\n"
     )
 
 

@@ -222,6 +222,7 @@ async def snapshot(count: int, watch: Watch) -> None:
     watch.note = "`to_input_list` of a result"
     said = [item(f"{QUESTION} {number}") for number in range(LONG - 1)]
     result = await Runner.run(scripted(0), said)
+    assert len(result.to_input_list()) == LONG
     with watch:
         for _ in range(count):
             result.to_input_list()

@@ -160,8 +160,10 @@ async def stored() -> InMemoryConversationStore:
 
 async def snapshot(count: int, watch: Watch) -> None:
     watch.note = "a copy, by the caller, of `all_messages` of a result"
-    said: list[ModelMessage] = [user(f"{QUESTION} {n}") for n in range(LONG - 2)]
-    result = await scripted(0).run(QUESTION, message_history=said)
+    # Requests in a row would be sent as one.
+    said = [user(f"{QUESTION} {n // 2}") if n % 2 else answering() for n in range(LONG)]
+    result = await scripted(0).run(QUESTION, message_history=said[1:-1])
+    assert len(result.all_messages()) == LONG
     with watch:
         for _ in range(count):
             result.all_messages().copy()
