@@ -1,6 +1,7 @@
 """The guards around every test, and the settings of Hypothesis."""
 
 import inspect
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -12,6 +13,9 @@ from tests import ran
 from tests.leaks import leaving_no_task, no_leaks
 
 SLOW_TIMEOUT_S = 900
+
+# Whoever starts the tests in the background of a script has Ctrl+C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run: a red test must be red again on the next try.
 hypothesis.settings.register_profile(
