@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors import FileStore, StoreConflict, StoreDamaged, StoreUnknown
-from actors.stores import Record
+from actors.stores import Record, Saved
 from actors.testing import Fault, SimulatedDisk
 
 from .reached import reached
@@ -108,6 +108,12 @@ class SimStore(FileStore):
             self.found[state_id] = record.entries
         await self._wait()
         return record
+
+    async def alist(self, **wanted: Any) -> Sequence[Saved]:
+        await self._wait()
+        found = self._on_disk(lambda: self.list(**wanted))
+        await self._wait()
+        return found
 
     def _trouble(self) -> str:
         if not self.world.trouble(self.world.settings.store_trouble):
