@@ -1,9 +1,12 @@
 """What a State and its snapshots are read by."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ._content import ToolCallBlock
+from ._entries import HistoryEntry
+from ._entry import NO_USAGE
 from ._json import FrozenDict
 from ._message import Message
 from ._stops import Question, Stopped
@@ -105,3 +108,17 @@ class Reading:
         """When the latest entry was recorded, in UTC; None without a history."""
         value = self._now()
         return value.history.at(value.size - 1).at if value.size else None
+
+
+def own_usage(history: Iterable[HistoryEntry]) -> Usage:
+    """What the requests that these entries record used; that of children left out."""
+    total = NO_USAGE
+    for entry in history:
+        match entry.kind:
+            case "model_reply" | "context_change":
+                total += entry.content.usage
+            case "ask":
+                total += entry.usage
+            case _:
+                pass
+    return total

@@ -9,6 +9,7 @@ from actors import State, Store, StoreDamaged
 from protocol import HistoryEntry, Usage
 from protocol._entry import NO_USAGE
 from protocol._lines import said
+from protocol._reading import own_usage
 
 from ._status import status_of
 from ._timeline import Span, spans_of
@@ -90,7 +91,7 @@ def _fill(store: Store, row: Row, outcome: str | None) -> list[tuple[str, str | 
     row.turns, row.total = state.turn, state.usage
     row.spans = spans_of(history)
     row.lines = [_line(entry) for entry in history]
-    row.own, row.runs = _own_usage(history), _runs(history)
+    row.own, row.runs = dict(own_usage(history).by_model), _runs(history)
     row.title = _title(state)
     row.name = _agent_name(history)
     row.status, row.why = status_of(state, outcome)
@@ -119,20 +120,6 @@ def _line(entry: HistoryEntry) -> Line:
         more = len(text) - TEXT_CHARACTERS_MAX
         text = f"{text[:TEXT_CHARACTERS_MAX]}… ({more:,} more characters)"
     return Line(entry.at.timestamp(), entry.turn, entry.kind, text)
-
-
-def _own_usage(history: Iterable[HistoryEntry]) -> dict[str, Usage]:
-    """What requests of this State used, by model; that of its children left out."""
-    total = NO_USAGE
-    for entry in history:
-        match entry.kind:
-            case "model_reply" | "context_change":
-                total += entry.content.usage
-            case "ask":
-                total += entry.usage
-            case _:
-                pass
-    return dict(total.by_model)
 
 
 def _runs(history: Iterable[HistoryEntry]) -> list[tuple[float, float]]:

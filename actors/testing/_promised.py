@@ -17,9 +17,10 @@ from actors._background import Background
 from actors._calls import CallNode
 from actors._inside import run_of
 from actors._run_node import RunNode
-from protocol import HistoryEntry, Message, ToolResultBlock, ToolResultEntry, Usage
+from protocol import HistoryEntry, Message, ToolResultBlock, ToolResultEntry
 from protocol._entry import NO_USAGE
 from protocol._graph_entries import NodeEndEntry
+from protocol._reading import own_usage
 
 _AGAIN = "again"
 
@@ -170,7 +171,7 @@ async def _usage(ran: Ran) -> None:
         total, todo, seen = NO_USAGE, [top], {top.id}
         while todo:
             state = todo.pop()
-            total += _own(state.history)
+            total += own_usage(state.history)
             children = below.get(state.id, {})
             todo += [child for name, child in children.items() if name not in seen]
             seen |= children.keys()
@@ -186,19 +187,6 @@ def _is_known(top: State, seen: set[str]) -> bool:
         if isinstance(entry, ToolResultEntry | NodeEndEntry)
         for child_id in entry.child_ids
     )
-
-
-def _own(history: Iterable[HistoryEntry]) -> Usage:
-    total = NO_USAGE
-    for entry in history:
-        match entry.kind:
-            case "model_reply" | "context_change":
-                total += entry.content.usage
-            case "ask":
-                total += entry.usage
-            case _:
-                pass
-    return total
 
 
 async def _at_rest(ran: Ran) -> None:
