@@ -10,17 +10,14 @@
    without an end.
 """
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 from trio.lowlevel import in_trio_run
 
-from protocol import (
-    RunCancelled,
-    ToolError,
-    ToolOutcomeKind,
-)
+from protocol import ActorClosed, RunCancelled, ToolError, ToolOutcomeKind
 from protocol._commands import EndChild, StartChild
 from protocol._entry import Content
 from protocol._rules import told
@@ -35,11 +32,7 @@ from ._saving import is_stored, save, save_soon
 from ._starting import as_state, check_can_run
 from ._state import State
 from .tools._results import to_content
-from .tools._subagent import (
-    CAUSE_CHARACTERS,
-    in_words,
-    is_agent,
-)
+from .tools._subagent import CAUSE_CHARACTERS, in_words, is_agent
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -52,6 +45,9 @@ NAMELESS = "background child"
 def start_child(agent: "Agent", prompt_or_state: str | State) -> Run:
     """Start a run in the background of the call that this is called in; do not wait.
 
+    The start is recorded at once, and is durable before the child does anything; a
+    start that cannot be saved ends the child with that error.
+
     The child goes on when the call, and the turn, have ended. Its end is one entry in
     the State whose call this is, and a notice that its model reads with the next
     request; under a supervisor the agent runs that State again for it. Cancelling the
@@ -60,6 +56,7 @@ def start_child(agent: "Agent", prompt_or_state: str | State) -> Run:
     Raises:
         ValueError: this is no tool call; or the State is finished, or runs already.
         RunCancelled: the call is being stopped.
+        ActorClosed: the State whose call this is was closed; nothing was started.
         BudgetExceeded: a limit above allows no more children.
     """
     call = current.get()
@@ -95,9 +92,14 @@ def _start(call: CallNode, agent: "Agent", prompt_or_state: str | State) -> Run:
     except BaseException:
         background.end_if_empty()
         raise
+    try:
+        background.own(begun)
+    except BaseException:
+        child.end()  # nobody waits for it, and it would keep its background
+        background.end_if_empty()
+        raise
     child.origin = call
     call.add_child(child.id, state)
-    background.own(begun)
     child.on_end = partial(background.child_ended, begun)
     run.supervisor._spawn(child, _begin, run.state, agent, child)
     return Run(child)
@@ -146,7 +148,11 @@ class Background(Node):
         self.depth, self.accounts, self.audience = run.depth, run.accounts, run.audience
 
     def own(self, begun: ChildStart) -> None:
-        """Record that the end of a child belongs into this State, unless it says so."""
+        """Record that the end of a child belongs into this State, unless it has that.
+
+        Raises:
+            ActorClosed: the State was closed; nothing was recorded.
+        """
         send(self.run.state, StartChild(begun))
         self.owned[begun.child_id] = begun
 
@@ -155,8 +161,9 @@ class Background(Node):
         owner = self._owner()
         if owner is None or owner is self or not self.owned:
             return
-        for begun in self.owned.values():
-            owner.own(begun)
+        with suppress(ActorClosed):  # from another thread, in this very moment
+            for begun in self.owned.values():
+                owner.own(begun)
         self.owned.clear()
         save_soon(self.supervisor, owner.run.state)
 
@@ -169,7 +176,8 @@ class Background(Node):
         owner = self._owner()
         if owner is not None:
             owner.owned.pop(begun.child_id, None)
-            send(owner.run.state, EndChild(end_of(begun, child), child.usage))
+            with suppress(ActorClosed):  # from another thread, in this very moment
+                send(owner.run.state, EndChild(end_of(begun, child), child.usage))
             save_soon(self.supervisor, owner.run.state)
             owner._have_it_read()
         self.end_if_empty()

@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from actors import (
+    ActorClosed,
     Agent,
     MemoryStore,
     Message,
@@ -195,6 +196,31 @@ async def test_what_a_child_has_sent_off_goes_up_when_it_ends() -> None:
     again.add_message(Message.user("more"))
     await quiet(FakeModel([reply("nothing new")]), store=store).arun(again)
     assert ends(again) == []
+
+
+async def test_a_start_that_a_closed_state_refuses_leaves_no_child() -> None:
+    raised: list[BaseException] = []
+
+    @tool
+    async def send_off(state: State) -> str:
+        mailbox(state).close("in this very moment")  # before the run hears of it
+        try:
+            start_child(at_work(), "look")
+        except ActorClosed as error:
+            raised.append(error)
+        return "sent"
+
+    owner = quiet(
+        FakeModel([reply(ToolCall(id="c", name="send_off"))]), tools=[send_off]
+    )
+    state = State(messages=[Message.user("go")])
+    async with open_supervisor() as supervisor:
+        run = supervisor.start(owner, state)
+        with pytest.raises(ValueError, match="no result yet"):
+            await run.wait()
+        assert not supervisor.statistics().unstopped
+    assert len(raised) == 1
+    assert children(state) == []
 
 
 async def test_a_start_is_saved_before_the_child_does_anything() -> None:
