@@ -55,7 +55,7 @@ class Scripted(ChatCompletionClient):
         )
 
     def create_stream(self, *args: Any, **settings: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError("the programs ask for whole replies only")
 
     async def close(self) -> None:
         """There is nothing to close."""

@@ -104,7 +104,7 @@ class Scripted(Model):
         return calling(place) if turn < self.turns else answering()
 
     def stream_response(self, *args: Any, **settings: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError("the programs ask for whole replies only")
 
 
 class Calling(Scripted):
