@@ -11,7 +11,14 @@ from random import Random
 import pytest
 import trio
 
-from actors import Message, SQLiteStore, State, StoreDamaged, StoreUnknown
+from actors import (
+    Message,
+    SQLiteStore,
+    State,
+    StoreConflict,
+    StoreDamaged,
+    StoreUnknown,
+)
 from actors.stores import _sqlite_file
 
 ROOT = Path(__file__).parents[3]
@@ -285,3 +292,30 @@ def test_bytes_that_change_in_a_database_never_pass_for_others(tmp_path: Path) -
             continue
         assert found.history == state.history, "a changed entry was believed"
     assert told > 100
+
+
+def test_what_another_store_wrote_meanwhile_is_known(tmp_path: Path) -> None:
+    place = tmp_path / "states.db"
+    with SQLiteStore(place) as mine, SQLiteStore(place) as other:
+        state = State(id="a", messages=[Message.user("one")])
+        mine.save(state)
+        taken = other.load("a")
+        taken.add_message(Message.user("two"))
+        other.save(taken)
+        state.add_message(Message.user("three"))
+        with pytest.raises(StoreConflict):
+            mine.save(state)
+        assert mine.load("a").history == taken.history
+
+
+def test_a_state_that_was_deleted_is_known_no_more(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "states.db") as store:
+        state = State(id="a", messages=[Message.user("one")])
+        store.save(state)
+        store.delete("a")
+        state.add_message(Message.user("two"))
+        with pytest.raises(StoreConflict):
+            store.save(state)
+        again = State(id="a", messages=[Message.user("anew")])
+        store.save(again)
+        assert store.load("a").history == again.history
