@@ -198,6 +198,35 @@ async def test_what_a_child_has_sent_off_goes_up_when_it_ends() -> None:
     assert ends(again) == []
 
 
+async def test_a_child_of_a_call_that_was_cut_off_is_counted_with_its_end_alone() -> (
+    None
+):
+    store = MemoryStore()
+
+    @tool
+    async def send_and_hang() -> str:
+        start_child(at_work(), "look")
+        await trio.sleep_forever()
+        return ""
+
+    model = FakeModel([reply(ToolCall(id="c", name="send_and_hang"))])
+    state = State(id="owner", messages=[Message.user("go")])
+    async with open_supervisor() as supervisor:
+        agent = quiet(model, tools=[send_and_hang], store=store)
+        run = supervisor.start(agent, state)
+        await trio.testing.wait_all_tasks_blocked()
+        for each in (*(state.child(id) for id in children(state)), state):
+            mailbox(each).close("the process is gone")
+        run.cancel_nowait()
+    loaded = await store.aload("owner")
+    again = quiet(FakeModel([reply("a pity")]), tools=[send_and_hang], store=store)
+    await again.arun(loaded)
+    (result,) = [e for e in loaded.history if e.kind == "tool_result"]
+    assert (result.outcome, result.child_ids) == ("aborted", ())
+    assert [outcome for outcome, _ in ends(loaded)] == ["interrupted"]
+    assert loaded.usage.requests == 1 + 1 + 1
+
+
 async def test_a_start_that_a_closed_state_refuses_leaves_no_child() -> None:
     raised: list[BaseException] = []
 
